@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Weights that graphs have in common (GPU-BKE-03), and tuning (GPU-TUN).
+// Weights that graphs have in common (GPU-BKE-03), buffers of a launch (GPU-SPD-07), and tuning
+// (GPU-TUN).
 #include "gpu_client.h"
 
 #include <sys/stat.h>
@@ -106,6 +107,61 @@ static void bke_03_equal_weights_are_stored_once(void **state) {
     measure_second(true, &shared, &file);
     assert_true(shared < 2 * size + size / 2); // x, y
     assert_true(file < size / 2);
+}
+
+// --- buffers of a launch, each of which costs host time
+
+static cl_mem made[64];
+static unsigned n_made, n_buffers;
+
+static cl_mem remember(cl_context c, cl_bitfield flags, size_t n, void *host, cl_int *err) {
+    cl_mem m = real.clCreateBuffer(c, flags, n, host, err);
+    assert_true(n_made < sizeof made / sizeof made[0]);
+    made[n_made++] = m;
+    return m;
+}
+
+static cl_int count_buffers(cl_kernel k, cl_uint at, size_t n, const void *value) {
+    for (unsigned i = 0; value && n == sizeof(cl_mem) && i < n_made; i++)
+        n_buffers += memcmp(value, &made[i], n) == 0;
+    return real.clSetKernelArg(k, at, n, value);
+}
+
+// y = x * w + b in one launch: its buffers are x, y and the plan's.
+static void spd_07_small_constants_and_parameters_share_a_buffer(void **state) {
+    (void)state;
+    gpu_world w = begin_with(NULL, 0);
+    Qnn_GraphHandle_t g;
+    uint32_t dims[] = {2, 3}, one[] = {3};
+    float x[6] = {1, 2, 3, 4, 5, 6}, y[6], scale[3] = {2, 3, 4}, shift[3] = {-1, 0, 1};
+    real = qrn_cl;
+    qrn_cl.clCreateBuffer = remember;
+    qrn_cl.clSetKernelArg = count_buffers;
+    GPU_OK(w.qnn.graphCreate(w.context, "g", NULL, &g));
+    Qnn_Tensor_t tx = describe("x", QNN_TENSOR_TYPE_APP_WRITE, QNN_DATATYPE_FLOAT_32, 2, dims),
+                 tm = describe("m", QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, 2, dims),
+                 ty = describe("y", QNN_TENSOR_TYPE_APP_READ, QNN_DATATYPE_FLOAT_32, 2, dims),
+                 tw = describe("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 1, one),
+                 tb = describe("b", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 1, one);
+    set_buffer(&tw, scale, sizeof scale);
+    set_buffer(&tb, shift, sizeof shift);
+    Qnn_Tensor_t *all[] = {&tx, &tm, &ty, &tw, &tb};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        GPU_OK(w.qnn.tensorCreateGraphTensor(g, all[i]));
+    Qnn_Tensor_t mul[] = {tx, tw}, add[] = {tm, tb};
+    GPU_OK(w.qnn.graphAddNode(
+        g, op_config("mul", QNN_OP_PACKAGE_NAME_QTI_AISW, "ElementWiseMultiply", mul, 2, &tm, 1)));
+    GPU_OK(w.qnn.graphAddNode(
+        g, op_config("add", QNN_OP_PACKAGE_NAME_QTI_AISW, "ElementWiseAdd", add, 2, &ty, 1)));
+    GPU_OK(w.qnn.graphFinalize(g, NULL, NULL));
+    set_buffer(&tx, x, sizeof x);
+    set_buffer(&ty, y, sizeof y);
+    GPU_OK(w.qnn.graphExecute(g, &tx, 1, &ty, 1, NULL, NULL));
+    qrn_cl = real;
+    for (int i = 0; i < 6; i++)
+        assert_float_equal(y[i], x[i] * scale[i % 3] + shift[i % 3], 1e-6);
+    assert_int_equal(n_buffers, 3);
+    gpu_end(&w);
 }
 
 // --- tuning
@@ -345,6 +401,7 @@ static void bin_02_tuned_choices_are_in_the_binary(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bke_03_equal_weights_are_stored_once),
+        cmocka_unit_test(spd_07_small_constants_and_parameters_share_a_buffer),
         cmocka_unit_test(tun_01_02_03_winners_are_measured_once_and_only_when_asked_for),
         cmocka_unit_test(tun_02_tiles_are_tuned_and_stored_winners_are_used),
         cmocka_unit_test(tun_05_candidates_whose_results_differ_do_not_win),

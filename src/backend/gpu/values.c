@@ -7,13 +7,13 @@
 
 #include <math.h>
 
-static cl_mem memory_of(const qrn_gpu_run *r, const qrn_gpu_place *at) {
+static cl_mem memory_of(const qrn_gpu_run *r, const qrn_gpu_place *at, uint64_t *offset) {
+    *offset = at->offset;
     if (at->index == UINT32_MAX)
         return NULL;
-    return at->space == QRN_GPU_IO      ? qrn_gpu_io_memory(r, at->index)
-           : at->space == QRN_GPU_CONST ? r->p->constants[at->index].memory
-           : at->space == QRN_GPU_ARENA ? r->p->arena
-                                        : NULL;
+    if (at->space == QRN_GPU_CONST || at->space == QRN_GPU_ARENA)
+        return qrn_gpu_memory_of(r->p, at, offset);
+    return at->space == QRN_GPU_IO ? qrn_gpu_io_memory(r, at->index) : NULL;
 }
 
 static void widen(const uint16_t *src, size_t n, float *dst) {
@@ -29,11 +29,12 @@ static bool get_value(const void *run, uint32_t v, qrn_view *view) {
     if (at->space == QRN_GPU_CONST && view->data)
         return true;
     view->data = NULL;
-    cl_mem m = memory_of(r, at);
+    uint64_t offset;
+    cl_mem m = memory_of(r, at, &offset);
     bool narrow = at->type != val->dtype;
     size_t bytes = narrow ? val->size_bytes / 2 : val->size_bytes;
     char *raw = m ? qrn_alloc(2 * val->size_bytes + 8) : NULL;
-    if (!raw || qrn_cl.clEnqueueReadBuffer(r->queue, m, CL_TRUE, at->offset, bytes,
+    if (!raw || qrn_cl.clEnqueueReadBuffer(r->queue, m, CL_TRUE, (size_t)offset, bytes,
                                            raw + (narrow ? val->size_bytes : 0), 0, NULL,
                                            NULL) != CL_SUCCESS) {
         qrn_free(raw);

@@ -304,7 +304,7 @@ qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "V", a->v.base);
     qrn_gpu_in(&k, "M", a->mask);
     qrn_gpu_out(&k, "Y", a->y);
-    qrn_gpu_params(&k, p, FIXED + PER_LEAD * (a->rank - 2));
+    qrn_gpu_params(&k, "P", p, FIXED + PER_LEAD * (a->rank - 2));
     qrn_gpu_int(&k, a->q.offset);
     qrn_gpu_int(&k, a->k.offset);
     qrn_gpu_int(&k, a->v.offset);

@@ -152,6 +152,7 @@ typedef struct qrn_gpu_kernel {
     qrn_gpu_text defines;
     qrn_gpu_arg args[QRN_GPU_MAX_ARGS];
     uint32_t n_args;
+    bool has_pool; // among the arguments is the plan's buffer
     double flops;
     qrn_status status; // the first failure
 } qrn_gpu_kernel;
@@ -170,7 +171,7 @@ void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n);
     qrn_gpu_ints(k, (const int64_t[]){__VA_ARGS__},                                                \
                  sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void qrn_gpu_float(qrn_gpu_kernel *k, float v);
-void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n); // P
+void qrn_gpu_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n);
 // How OpenCL C names a type in memory.
 const char *qrn_gpu_type_name(qrn_dtype t);
 // A macro of the program.
@@ -194,7 +195,8 @@ qrn_status qrn_gpu_kernel_end(qrn_gpu_kernel *k, uint32_t n_dims, const size_t *
 
 // Does the argument refer to a value: a number of the plan's places?
 static inline bool qrn_gpu_is_value(const qrn_gpu_arg *a) {
-    return a->kind == QRN_GPU_ARG_VALUE || a->kind == QRN_GPU_ARG_BUFFER;
+    return a->kind == QRN_GPU_ARG_VALUE || a->kind == QRN_GPU_ARG_POOLED ||
+           a->kind == QRN_GPU_ARG_BUFFER;
 }
 // Adds a launch that is complete but for its nodes; arguments live in the graph's arena.
 qrn_status qrn_gpu_add_launch(qrn_gpu_binder *b, qrn_gpu_launch *l);

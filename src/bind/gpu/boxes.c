@@ -65,7 +65,7 @@ static qrn_status bind_rotated_deltas(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "I", input(s, 3));
     qrn_gpu_out(&k, "Y", s->out[0]);
     qrn_gpu_fault(&k, s);
-    qrn_gpu_params(&k, p, 6);
+    qrn_gpu_params(&k, "P", p, 6);
     for (int i = 0; i < 4; i++)
         qrn_gpu_float(&k, a->weights[i]);
     qrn_gpu_float(&k, a->upright_degree);
@@ -88,7 +88,7 @@ static qrn_status bind_collect(qrn_gpu_binder *b, const qrn_cstep *s) {
                 p[i - LEVELS] + (int32_t)(v == QRN_VAL_NONE ? 0 : qrn_gpu_shape(b, v)->dims[0]);
     }
     qrn_gpu_out(&k, "Y", s->out[0]);
-    qrn_gpu_params(&k, p, LEVELS + 1);
+    qrn_gpu_params(&k, "P", p, LEVELS + 1);
     qrn_gpu_int(&k, qrn_gpu_shape(b, s->out[0])->dims[0]);
     return qrn_gpu_kernel_items(&k, (size_t)p[LEVELS]);
 }
@@ -112,7 +112,7 @@ static qrn_status bind_distribute(qrn_gpu_binder *b, const qrn_cstep *s) {
         p[3 + l] = (int32_t)rows;
     }
     qrn_gpu_fault(&k, s);
-    qrn_gpu_params(&k, p, 3 + LEVELS);
+    qrn_gpu_params(&k, "P", p, 3 + LEVELS);
     qrn_gpu_float(&k, (float)a->canonical_level);
     qrn_gpu_float(&k, (float)a->canonical_scale);
     qrn_gpu_float(&k, (float)a->min_level);

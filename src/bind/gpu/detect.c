@@ -27,7 +27,7 @@ static qrn_status bind_roi(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_define_real(&k, "I_REAL", s->in[2]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
     qrn_gpu_fault(&k, s);
-    qrn_gpu_params(&k, p, 10);
+    qrn_gpu_params(&k, "P", p, 10);
     qrn_gpu_float(&k, (float)a->ratio[0]);
     qrn_gpu_float(&k, (float)a->ratio[1]);
     qrn_gpu_int(&k, (int64_t)total);

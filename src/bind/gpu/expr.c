@@ -414,9 +414,9 @@ static void add_operands(expr *e) {
         qrn_gpu_print(&e->pass, ", %s", n);
     }
     if (e->n_numbers) {
-        qrn_gpu_params(e->k, e->numbers, e->n_numbers);
-        qrn_gpu_print(&e->params, ", __global const int *EP_p, const int EP_o");
-        qrn_gpu_print(&e->begin, "__global const int *EP = EP_p + EP_o;");
+        qrn_gpu_params(e->k, "EP", e->numbers, e->n_numbers);
+        qrn_gpu_print(&e->params, ", EP_ARG");
+        qrn_gpu_print(&e->begin, "EP_BEGIN");
         qrn_gpu_print(&e->pass, ", EP");
     }
 }

@@ -178,7 +178,7 @@ static qrn_status plain_conv(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "W", s->in[1]);
     qrn_gpu_in(&k, "B", optional(s, 2));
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 18);
+    qrn_gpu_params(&k, "P", p, 18);
     qrn_gpu_int(&k, (int64_t)g.cin);
     qrn_gpu_int(&k, (int64_t)g.cout);
     qrn_gpu_int(&k, (int64_t)g.group);
@@ -204,7 +204,7 @@ static qrn_status plain_matmul(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "B", s->in[1]);
     qrn_gpu_in(&k, "C", optional(s, 2));
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 1 + 3 * g.n_lead);
+    qrn_gpu_params(&k, "P", p, 1 + 3 * g.n_lead);
     const size_t sizes[] = {g.rows, g.cols, g.depth, g.a_row, g.a_depth, g.b_depth, g.b_col, total};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         qrn_gpu_int(&k, (int64_t)sizes[i]);
@@ -230,7 +230,7 @@ static qrn_status depthwise(qrn_gpu_binder *b, const qrn_cstep *s, const qrn_con
     qrn_gpu_in(&k, "W", s->in[1]);
     qrn_gpu_in(&k, "B", optional(s, 2));
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 13);
+    qrn_gpu_params(&k, "P", p, 13);
     qrn_gpu_int(&k, (int64_t)rows);
     qrn_gpu_int(&k, (int64_t)runs);
     qrn_gpu_int(&k, (int64_t)(g->cin / lanes));

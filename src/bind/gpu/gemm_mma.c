@@ -151,7 +151,7 @@ static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c,
     qrn_gpu_gemm_operands(&k, g, w);
     qrn_gpu_out(&k, "S", parts);
     qrn_gpu_out(&k, "C", counters);
-    qrn_gpu_params(&k, g->params, g->n_params);
+    qrn_gpu_params(&k, "P", g->params, g->n_params);
     qrn_gpu_int(&k, (int64_t)g->rows);
     qrn_gpu_int(&k, (int64_t)g->cols);
     qrn_gpu_int(&k, (int64_t)g->depth);
@@ -236,7 +236,7 @@ static qrn_status add_separable(qrn_gpu_binder *b, const qrn_gpu_gemm *g, bool f
     qrn_gpu_out(&k, "C", counters);
     qrn_gpu_in(&k, "V", g->front->in[1]);
     qrn_gpu_in(&k, "D", g->front->n_in > 2 ? g->front->in[2] : QRN_VAL_NONE);
-    qrn_gpu_params(&k, g->params, g->n_params);
+    qrn_gpu_params(&k, "P", g->params, g->n_params);
     QRN_GPU_INTS(&k, (int64_t)g->rows, (int64_t)g->cols, (int64_t)g->depth);
     const struct {
         const char *name;

@@ -50,7 +50,7 @@ static qrn_status add_cpu(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const void *
     uint32_t rows = c->rows[i];
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_cpu, "gemm_cpu");
     qrn_gpu_gemm_operands(&k, g, c->w);
-    qrn_gpu_params(&k, g->params, 14);
+    qrn_gpu_params(&k, "P", g->params, 14);
     qrn_gpu_int(&k, (int64_t)g->rows);
     qrn_gpu_int(&k, (int64_t)g->cols);
     qrn_gpu_int(&k, (int64_t)g->depth);
@@ -78,7 +78,7 @@ static qrn_status in_tiles(qrn_gpu_binder *b, const qrn_gpu_gemm *g) {
     QRN_TRY(pack(b, g, TILE, deep, &w));
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_gemm_tile, "gemm_tile");
     qrn_gpu_gemm_operands(&k, g, w);
-    qrn_gpu_params(&k, g->params, 14);
+    qrn_gpu_params(&k, "P", g->params, 14);
     qrn_gpu_int(&k, (int64_t)g->rows);
     qrn_gpu_int(&k, (int64_t)g->cols);
     qrn_gpu_int(&k, (int64_t)g->depth);

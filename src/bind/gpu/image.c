@@ -75,7 +75,7 @@ static void add_params(qrn_gpu_kernel *k, const uint32_t *values, uint32_t n) {
     int32_t p[16];
     for (uint32_t i = 0; i < n; i++)
         p[i] = (int32_t)values[i];
-    qrn_gpu_params(k, p, n);
+    qrn_gpu_params(k, "P", p, n);
 }
 
 static qrn_status bind_patches(qrn_gpu_binder *b, const qrn_cstep *s) {

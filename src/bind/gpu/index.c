@@ -47,7 +47,7 @@ static qrn_status bind_gather_elements(qrn_gpu_binder *b, const qrn_cstep *s) {
     }
     qrn_gpu_kernel k = begin_gather(b, s, "gather_elements");
     qrn_gpu_fault(&k, s);
-    qrn_gpu_params(&k, p, 1 + 3 * x->rank);
+    qrn_gpu_params(&k, "P", p, 1 + 3 * x->rank);
     QRN_GPU_INTS(&k, x->rank - 1 - a->axis, (int64_t)total);
     return qrn_gpu_kernel_items(&k, total);
 }
@@ -56,7 +56,7 @@ static void add_dims(qrn_gpu_kernel *k, const uint32_t *dims, uint32_t n) {
     int32_t p[QRN_MAX_RANK + 1] = {0};
     for (uint32_t d = 0; d < n; d++)
         p[d] = (int32_t)dims[d];
-    qrn_gpu_params(k, p, n ? n : 1);
+    qrn_gpu_params(k, "P", p, n ? n : 1);
 }
 
 static qrn_status bind_gather_nd(qrn_gpu_binder *b, const qrn_cstep *s) {
@@ -124,7 +124,7 @@ static void add_lines(qrn_gpu_kernel *k, const qrn_shape *x, const qrn_shape *in
         row[2] = (int32_t)qrn_gpu_span(x, d + 1, x->rank);
         p[0]++;
     }
-    qrn_gpu_params(k, p, 1 + 3 * (uint32_t)p[0]);
+    qrn_gpu_params(k, "P", p, 1 + 3 * (uint32_t)p[0]);
 }
 
 #define SHORT_SLICE 64 // elements; so many tuples at least are worth three launches
@@ -223,7 +223,7 @@ static qrn_status bind_nonzero(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_out(&k, "Y", s->out[0]);
     qrn_gpu_fault(&k, s);
     qrn_gpu_rows_slot(&k, s, ((const qrn_nonzero_args *)s->args)->write_dims);
-    qrn_gpu_params(&k, p, 1 + x->rank);
+    qrn_gpu_params(&k, "P", p, 1 + x->rank);
     QRN_GPU_INTS(&k, (int64_t)total, qrn_gpu_shape(b, s->out[0])->dims[0], (int64_t)blocks);
     return qrn_gpu_kernel_items(&k, blocks);
 }

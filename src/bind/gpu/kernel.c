@@ -77,15 +77,58 @@ const char *qrn_gpu_type_name(qrn_dtype t) {
     return names[t] ? names[t] : "uchar";
 }
 
-static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_out) {
+// --- operands
+
+#define POOLED_BYTES 65536 // constants up to this size lie in the plan's buffer
+
+static bool is_pooled(const qrn_gpu_binder *b, qrn_val v) {
+    const qrn_gpu_place *at = &b->plan->places[v];
+    qrn_val owner = v < b->cg->n_values ? qrn_compiled_owner(b->cg, v) : v;
+    if (at->space != QRN_GPU_CONST)
+        return at->space == QRN_GPU_ARENA;
+    return at->index != UINT32_MAX ? b->plan->constants[at->index].bytes <= POOLED_BYTES
+                                   : qrn_gpu_value(b, owner)->size_bytes <= POOLED_BYTES;
+}
+
+// NAME_ARG of an operand in the plan's buffer; the first one brings that.
+static void declare_pooled(qrn_gpu_kernel *k, const char *n) {
+    qrn_gpu_print(&k->defines, "#define %s_ARG %sconst ulong %s_o", n,
+                  k->has_pool ? "" : "__global uchar *q_pool, ", n);
+    if (!k->has_pool)
+        new_arg(k, QRN_GPU_ARG_POOL);
+    k->has_pool = true;
+}
+
+// NAME_ARG and NAME_BEGIN, and its argument. `more` parameters follow the first.
+static void declare(qrn_gpu_kernel *k, const char *n, qrn_val v, const char *constant,
+                    const char *more) {
+    qrn_gpu_text *t = &k->defines;
+    bool pooled = v != QRN_VAL_NONE && is_pooled(k->b, v);
+    if (pooled)
+        declare_pooled(k, n);
+    else if (v == QRN_VAL_NONE)
+        qrn_gpu_print(t, "#define %s_ARG const int %s_o", n, n);
+    else
+        qrn_gpu_print(t, "#define %s_ARG __global %s%s_T *%s_p, const ulong %s_o", n, constant, n,
+                      n, n);
+    qrn_gpu_print(t, "%s\n#define %s_BEGIN __global %s%s_T *%s = ", more, n, constant, n, n);
+    if (pooled)
+        qrn_gpu_print(t, "(__global %s%s_T *)q_pool + %s_o;\n", constant, n, n);
+    else if (v == QRN_VAL_NONE)
+        qrn_gpu_print(t, "0;\n");
+    else
+        qrn_gpu_print(t, "%s_p + %s_o;\n", n, n);
+    new_arg(k, v == QRN_VAL_NONE ? QRN_GPU_ARG_INT
+               : pooled          ? QRN_GPU_ARG_POOLED
+                                 : QRN_GPU_ARG_VALUE)
+        ->item = v;
+}
+
+static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v) {
     qrn_gpu_text *t = &k->defines;
     qrn_dtype type = v == QRN_VAL_NONE ? QRN_DTYPE_F32 : k->b->plan->places[v].type;
     qrn_gpu_print(t, "#define HAS_%s %d\n#define %s_T %s\n", n, v != QRN_VAL_NONE, n,
                   qrn_gpu_type_name(type));
-    qrn_gpu_print(t, "#define %s_ARG __global %s%s_T *%s_p, const ulong %s_o\n", n,
-                  is_out ? "" : "const ", n, n, n);
-    qrn_gpu_print(t, "#define %s_BEGIN __global %s%s_T *%s = %s_p + %s_o;\n", n,
-                  is_out ? "" : "const ", n, n, n, n);
     if (type == QRN_DTYPE_F16) {
         qrn_gpu_print(t, "#define LD_%s(i) vload_half((i), %s)\n", n, n);
         qrn_gpu_print(t, "#define LD4_%s(i) vload_half4(0, %s + (i))\n", n, n);
@@ -105,11 +148,7 @@ static void define_operand(qrn_gpu_kernel *k, const char *n, qrn_val v, bool is_
 // The stores of a result that lies in rows of a joined block.
 static void define_joined(qrn_gpu_kernel *k, const char *n, qrn_dtype type) {
     qrn_gpu_text *t = &k->defines;
-    qrn_gpu_print(t, "#undef %s_ARG\n#undef ST_%s\n#undef ST4_%s\n", n, n, n);
-    qrn_gpu_print(t,
-                  "#define %s_ARG __global %s_T *%s_p, const ulong %s_o, const int %s_r, "
-                  "const int %s_w\n",
-                  n, n, n, n, n, n);
+    qrn_gpu_print(t, "#undef ST_%s\n#undef ST4_%s\n", n, n);
     qrn_gpu_print(t, "#define %s_AT(i) ((i) / %s_r * %s_w + (i) %% %s_r)\n", n, n, n, n);
     if (type == QRN_DTYPE_F16)
         qrn_gpu_print(t,
@@ -135,16 +174,20 @@ static void check_size(qrn_gpu_kernel *k, qrn_val v) {
 }
 
 void qrn_gpu_in(qrn_gpu_kernel *k, const char *name, qrn_val v) {
-    define_operand(k, name, v, false);
+    define_operand(k, name, v);
     check_size(k, v);
-    new_arg(k, QRN_GPU_ARG_VALUE)->item = v;
+    declare(k, name, v, "const ", "");
 }
 
 void qrn_gpu_out(qrn_gpu_kernel *k, const char *name, qrn_val v) {
-    define_operand(k, name, v, true);
+    char more[64] = "";
+    bool joined = qrn_gpu_is_joined(k->b, v);
+    define_operand(k, name, v);
     check_size(k, v);
-    new_arg(k, QRN_GPU_ARG_VALUE)->item = v;
-    if (qrn_gpu_is_joined(k->b, v)) {
+    if (joined)
+        snprintf(more, sizeof more, ", const int %s_r, const int %s_w", name, name);
+    declare(k, name, v, "", more);
+    if (joined) {
         define_joined(k, name, k->b->plan->places[v].type);
         check_size(k, k->b->joins[v].whole);
         qrn_gpu_int(k, k->b->joins[v].row);
@@ -189,15 +232,25 @@ static bool room(void **array, uint32_t *cap, uint32_t need, size_t elem_bytes) 
     return true;
 }
 
-void qrn_gpu_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n) {
+// Keeps parameters of the kernel's last argument.
+static void keep_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n) {
     qrn_gpu_plan *p = k->b->plan;
-    new_arg(k, QRN_GPU_ARG_PARAMS)->i = (int32_t)p->n_params;
     if (!room((void **)&p->params, &k->b->cap_params, p->n_params + n, sizeof *p->params)) {
         fail(k, QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", k->b->cg->name));
         return;
     }
     memcpy(p->params + p->n_params, values, n * sizeof *values);
     p->n_params += n;
+}
+
+void qrn_gpu_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n) {
+    declare_pooled(k, name);
+    qrn_gpu_print(&k->defines,
+                  "\n#define %s_BEGIN __global const int *%s = (__global const int *)q_pool + "
+                  "%s_o;\n",
+                  name, name, name);
+    new_arg(k, QRN_GPU_ARG_PARAMS)->i = (int32_t)k->b->plan->n_params;
+    keep_params(k, values, n);
 }
 
 void qrn_gpu_define(qrn_gpu_kernel *k, const char *name, const char *format, ...) {

@@ -98,7 +98,7 @@ static qrn_status move(qrn_gpu_binder *b, const nest *t, qrn_val x, qrn_val y) {
     qrn_gpu_in(&k, "X", x);
     qrn_gpu_out(&k, "Y", y);
     qrn_gpu_define_real(&k, "Y_REAL", y);
-    qrn_gpu_params(&k, p, n);
+    qrn_gpu_params(&k, "P", p, n);
     QRN_GPU_INTS(&k, t->first_x, t->first_y, (int64_t)total);
     return qrn_gpu_kernel_items(&k, total);
 }
@@ -137,7 +137,7 @@ static qrn_status move_parts(qrn_gpu_binder *b, qrn_val x, parts *m) {
     qrn_gpu_in(&k, "X", x);
     for (uint32_t i = 0; i < MAX_PARTS; i++) // what is absent has no work items
         qrn_gpu_out(&k, names[i], m->y[i < m->n ? i : 0]);
-    qrn_gpu_params(&k, p, n);
+    qrn_gpu_params(&k, "P", p, n);
     qrn_gpu_int(&k, total);
     m->n = 0;
     return qrn_gpu_kernel_items(&k, (size_t)total);
@@ -349,7 +349,7 @@ static qrn_status bind_pad(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_move, "pad");
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 1 + 4 * (uint32_t)p[0]);
+    qrn_gpu_params(&k, "P", p, 1 + 4 * (uint32_t)p[0]);
     qrn_gpu_int(&k, a->scheme);
     add_element(&k, s->out[0], a->fill);
     qrn_gpu_int(&k, (int64_t)total);
@@ -370,7 +370,7 @@ static qrn_status bind_batch_space(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_move, "batch_space");
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 9);
+    qrn_gpu_params(&k, "P", p, 9);
     QRN_GPU_INTS(&k, x->dims[3], a->to_batch);
     add_element(&k, s->out[0], a->fill);
     qrn_gpu_int(&k, (int64_t)total);

@@ -50,7 +50,7 @@ static void add_params(qrn_gpu_kernel *k, const int64_t *values, uint32_t n) {
                          k->b->cg->name, (long long)values[i]);
         p[i] = (int32_t)values[i];
     }
-    qrn_gpu_params(k, p, n);
+    qrn_gpu_params(k, "P", p, n);
 }
 #define PARAMS(k, ...)                                                                             \
     add_params(k, (const int64_t[]){__VA_ARGS__},                                                  \

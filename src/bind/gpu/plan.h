@@ -48,7 +48,9 @@ typedef struct qrn_gpu_place {
 
 typedef enum qrn_gpu_arg_kind {
     QRN_GPU_ARG_VALUE,  // two arguments: a buffer, and the element where the value begins (ulong)
-    QRN_GPU_ARG_PARAMS, // two arguments: the buffer of parameters, and the first one (int)
+    QRN_GPU_ARG_POOL,   // the plan's buffer
+    QRN_GPU_ARG_POOLED, // the element of that buffer where the value begins (ulong)
+    QRN_GPU_ARG_PARAMS, // the element of that buffer where parameters begin (ulong)
     QRN_GPU_ARG_INT,
     QRN_GPU_ARG_FLOAT,
     QRN_GPU_ARG_LOCAL,  // bytes of local memory
@@ -131,7 +133,10 @@ typedef struct qrn_gpu_const {
     uint64_t bytes;
     qrn_gpu_form form; // packing NONE: it has no name
     bool writable;     // kernels write it, and leave it as it was: not shared with other plans
-    cl_mem memory;     // realized
+    // realized:
+    bool pooled;      // it lies in the plan's buffer, from `pool_at` on
+    uint64_t pool_at; // bytes
+    cl_mem memory;    // else
 } qrn_gpu_const;
 
 // Kinds of memory objects; the numbers are those of the API's.
@@ -189,7 +194,10 @@ typedef struct qrn_gpu_plan {
     bool tuned; // local sizes were chosen
     // realized:
     const qrn_gpu_device *device;
-    cl_mem arena, params_memory;
+    // One buffer for the arena, then the parameters and small constants: a launch costs host time
+    // for each buffer among its arguments.
+    cl_mem arena;
+    uint64_t params_at, pool_bytes;
     cl_mem *parts; // [n_parts] of the arena, for QRN_GPU_ARG_BUFFER
     uint32_t n_parts;
     cl_mem fault_memory;  // cl_ints: 0, or the number of a node + 1; then the slots
@@ -239,6 +247,9 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p);
 // returns: drivers that wait for the first use are made to allocate.
 qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void *data, cl_mem *out);
 void qrn_gpu_plan_destroy(qrn_gpu_plan *p); // NULL is fine
+// The buffer of a place of a realized plan, and where in it the place begins, in bytes. NULL:
+// application tensors come with each execution.
+cl_mem qrn_gpu_memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at, uint64_t *offset);
 
 // object.c: memory of qrn_gpu_plan.objects, as parts of the two functions above.
 qrn_status qrn_gpu_objects_make(qrn_gpu_plan *p);

@@ -60,7 +60,7 @@ static qrn_status bind_pool(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_define(&k, "WIDTH", "%u", width);
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 18);
+    qrn_gpu_params(&k, "P", p, 18);
     qrn_gpu_int(&k, (int64_t)items);
     qrn_gpu_int(&k, channels);
     qrn_gpu_int(&k, a->count_pad);
@@ -87,7 +87,7 @@ static qrn_status bind_columns(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_kernel k = qrn_gpu_kernel_begin(b, qrn_cl_columns, back ? "col2im" : "im2col");
     qrn_gpu_in(&k, "X", s->in[0]);
     qrn_gpu_out(&k, "Y", qrn_gpu_result(b));
-    qrn_gpu_params(&k, p, 10);
+    qrn_gpu_params(&k, "P", p, 10);
     qrn_gpu_int(&k, (int64_t)total);
     qrn_gpu_int(&k, image->dims[3]);
     qrn_gpu_int(&k, columns->dims[2]);

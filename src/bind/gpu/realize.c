@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define SHARED_BYTES 1024 // smaller constants are not worth a search
+#define POOL_ALIGN 512    // of parts of the plan's buffer: devices want at most this of a part
 #define CHUNK_BYTES                                                                                \
     ((size_t)64 << 20) // of an upload: drivers copy each through memory of their own
 
@@ -37,11 +38,14 @@ static qrn_status no_device_memory(const qrn_gpu_plan *p, uint64_t bytes, cl_int
                     (unsigned long long)d->max_alloc_bytes, qrn_cl_error(err));
 }
 
-static cl_int upload(const qrn_gpu_plan *p, cl_mem to, const void *data, size_t bytes) {
+static uint64_t up(uint64_t bytes) { return (bytes + POOL_ALIGN - 1) / POOL_ALIGN * POOL_ALIGN; }
+
+static cl_int upload(const qrn_gpu_plan *p, cl_mem to, uint64_t begin, const void *data,
+                     size_t bytes) {
     cl_int err = CL_SUCCESS;
     for (size_t at = 0; at < bytes && err == CL_SUCCESS; at += CHUNK_BYTES) {
         size_t n = bytes - at < CHUNK_BYTES ? bytes - at : CHUNK_BYTES;
-        err = qrn_cl.clEnqueueWriteBuffer(p->device->queue, to, CL_TRUE, at, n,
+        err = qrn_cl.clEnqueueWriteBuffer(p->device->queue, to, CL_TRUE, (size_t)begin + at, n,
                                           (const char *)data + at, 0, NULL, NULL);
     }
     return err;
@@ -58,7 +62,7 @@ qrn_status qrn_gpu_new_buffer(const qrn_gpu_plan *p, uint64_t bytes, const void 
     if (!*out)
         return no_device_memory(p, bytes, err);
     if (data && bytes)
-        err = upload(p, *out, data, n);
+        err = upload(p, *out, 0, data, n);
     else
         err = qrn_cl.clEnqueueFillBuffer(p->device->queue, *out, &zero, 1, 0, 1, 0, NULL, NULL);
     if (err == CL_SUCCESS)
@@ -90,32 +94,62 @@ static qrn_status make_constant(const qrn_gpu_plan *p, qrn_gpu_const *c) {
     return qrn_gpu_new_buffer(p, c->bytes, c->data, &c->memory);
 }
 
+// Gives what is pooled its part of the plan's buffer, behind the arena.
+static void lay_out_pool(qrn_gpu_plan *p) {
+    p->pool_bytes = p->params_at = up(p->arena_bytes);
+    p->pool_bytes += up(p->n_params * sizeof *p->params);
+    for (uint32_t i = 0; i < p->n_launches; i++)
+        for (uint32_t k = 0; k < p->launches[i].n_args; k++) {
+            const qrn_gpu_arg *a = &p->launches[i].args[k];
+            const qrn_gpu_place *at = a->kind == QRN_GPU_ARG_POOLED ? &p->places[a->item] : NULL;
+            qrn_gpu_const *c = at && at->space == QRN_GPU_CONST ? &p->constants[at->index] : NULL;
+            if (!c || c->pooled)
+                continue;
+            c->pooled = true;
+            c->pool_at = p->pool_bytes;
+            p->pool_bytes += up(c->bytes);
+        }
+}
+
+static qrn_status make_pool(qrn_gpu_plan *p) {
+    lay_out_pool(p);
+    if (p->pool_bytes == 0)
+        return QRN_OK;
+    QRN_TRY(qrn_gpu_new_buffer(p, p->pool_bytes, NULL, &p->arena));
+    cl_int err = upload(p, p->arena, p->params_at, p->params, p->n_params * sizeof *p->params);
+    for (uint32_t i = 0; i < p->n_constants && err == CL_SUCCESS; i++) {
+        const qrn_gpu_const *c = &p->constants[i];
+        if (c->pooled)
+            err = upload(p, p->arena, c->pool_at, c->data, (size_t)c->bytes);
+    }
+    return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, p->pool_bytes, err);
+}
+
 static qrn_status make_memory(qrn_gpu_plan *p) {
     uint64_t all = p->device->info->memory_bytes;
     if (all && needed_bytes(p) > all)
         return no_device_memory(p, needed_bytes(p), CL_MEM_OBJECT_ALLOCATION_FAILURE);
-    if (p->arena_bytes)
-        QRN_TRY(qrn_gpu_new_buffer(p, p->arena_bytes, NULL, &p->arena));
+    QRN_TRY(make_pool(p));
     const cl_int none[1 + QRN_GPU_MAX_ROWS] = {0};
     if (p->has_fault)
         QRN_TRY(qrn_gpu_new_buffer(p, (1u + p->n_slots) * sizeof *none, none, &p->fault_memory));
-    if (p->n_params)
-        QRN_TRY(
-            qrn_gpu_new_buffer(p, p->n_params * sizeof *p->params, p->params, &p->params_memory));
     for (uint32_t i = 0; i < p->n_constants; i++)
-        QRN_TRY(make_constant(p, &p->constants[i]));
+        if (!p->constants[i].pooled)
+            QRN_TRY(make_constant(p, &p->constants[i]));
     QRN_TRY(make_states(p));
     QRN_TRY(qrn_gpu_objects_make(p));
     cl_int err = qrn_cl.clFinish(p->device->queue);
     return err == CL_SUCCESS ? QRN_OK : no_device_memory(p, needed_bytes(p), err);
 }
 
-static cl_mem memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at) {
+cl_mem qrn_gpu_memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at, uint64_t *offset) {
+    const qrn_gpu_const *c = at->space == QRN_GPU_CONST ? &p->constants[at->index] : NULL;
+    *offset = at->offset + (c && c->pooled ? c->pool_at : 0);
     switch (at->space) {
     case QRN_GPU_ARENA:
         return p->arena;
     case QRN_GPU_CONST:
-        return p->constants[at->index].memory;
+        return c->pooled ? p->arena : c->memory;
     case QRN_GPU_STATE:
         return p->state_memory[at->index];
     case QRN_GPU_FAULT:
@@ -125,27 +159,30 @@ static cl_mem memory_of(const qrn_gpu_plan *p, const qrn_gpu_place *at) {
     }
 }
 
+static cl_int set_offset(const qrn_gpu_launch *l, const qrn_gpu_place *place, cl_uint at,
+                         uint64_t bytes) {
+    uint32_t elem = (qrn_dtypes[place->type].bits + 7u) / 8u;
+    cl_ulong offset = bytes / elem;
+    return qrn_cl.clSetKernelArg(l->kernel, at, sizeof offset, &offset);
+}
+
 static cl_int set_value(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint at) {
-    cl_mem none = NULL;
-    cl_ulong offset = 0;
-    const qrn_gpu_place *place = a->item == QRN_VAL_NONE ? NULL : &p->places[a->item];
-    cl_mem mem = place ? memory_of(p, place) : none;
-    if (place) {
-        uint32_t elem = (qrn_dtypes[place->type].bits + 7u) / 8u;
-        offset = place->offset / elem;
-    }
-    if (place && place->space == QRN_GPU_IO) {
+    const qrn_gpu_place *place = &p->places[a->item];
+    uint64_t offset;
+    cl_mem mem = qrn_gpu_memory_of(p, place, &offset);
+    if (a->kind == QRN_GPU_ARG_POOLED)
+        return set_offset(l, place, at, offset);
+    if (place->space == QRN_GPU_IO) {
         l->io_args[2 * l->n_io_args] = (uint16_t)at;
         l->io_args[2 * l->n_io_args++ + 1] = (uint16_t)place->index;
     }
     cl_int err = qrn_cl.clSetKernelArg(l->kernel, at, sizeof mem, mem ? &mem : NULL);
-    return err == CL_SUCCESS ? qrn_cl.clSetKernelArg(l->kernel, at + 1, sizeof offset, &offset)
-                             : err;
+    return err == CL_SUCCESS ? set_offset(l, place, at + 1, offset) : err;
 }
 
 // The arena from a place on, as a buffer of its own.
 static cl_int new_part(qrn_gpu_plan *p, uint64_t offset, cl_mem *out) {
-    cl_buffer_region all = {(size_t)offset, p->arena_bytes - (size_t)offset};
+    cl_buffer_region all = {(size_t)offset, (size_t)(p->pool_bytes - offset)};
     cl_int err = CL_OUT_OF_HOST_MEMORY;
     cl_mem *more =
         qrn_realloc(p->parts, p->n_parts * sizeof *p->parts, (p->n_parts + 1u) * sizeof *p->parts);
@@ -161,32 +198,34 @@ static cl_int new_part(qrn_gpu_plan *p, uint64_t offset, cl_mem *out) {
 
 static cl_int set_buffer(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint at) {
     const qrn_gpu_place *place = a->item == QRN_VAL_NONE ? NULL : &p->places[a->item];
-    cl_mem mem = place ? memory_of(p, place) : NULL;
+    uint64_t offset = 0;
+    cl_mem mem = place ? qrn_gpu_memory_of(p, place, &offset) : NULL;
     cl_int err = CL_SUCCESS;
     if (place && place->space == QRN_GPU_IO) {
         l->io_args[2 * l->n_io_args] = (uint16_t)at;
         l->io_args[2 * l->n_io_args++ + 1] = (uint16_t)place->index;
     }
-    if (place && place->offset)
-        err = place->space == QRN_GPU_ARENA ? new_part(p, place->offset, &mem)
-                                            : CL_MISALIGNED_SUB_BUFFER_OFFSET;
+    if (offset)
+        err = mem && mem == p->arena ? new_part(p, offset, &mem) : CL_MISALIGNED_SUB_BUFFER_OFFSET;
     return err == CL_SUCCESS ? qrn_cl.clSetKernelArg(l->kernel, at, sizeof mem, mem ? &mem : NULL)
                              : err;
 }
 
 static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, cl_uint *at) {
+    cl_ulong first;
     cl_int err;
     switch (a->kind) {
     case QRN_GPU_ARG_VALUE:
         err = set_value(p, l, a, *at);
         *at += 2;
         return err;
+    case QRN_GPU_ARG_POOL:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof p->arena, &p->arena);
+    case QRN_GPU_ARG_POOLED:
+        return set_value(p, l, a, (*at)++);
     case QRN_GPU_ARG_PARAMS:
-        err = qrn_cl.clSetKernelArg(l->kernel, *at, sizeof(cl_mem), &p->params_memory);
-        if (err == CL_SUCCESS)
-            err = qrn_cl.clSetKernelArg(l->kernel, *at + 1, sizeof a->i, &a->i);
-        *at += 2;
-        return err;
+        first = p->params_at / sizeof(cl_int) + (cl_ulong)a->i;
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof first, &first);
     case QRN_GPU_ARG_BUFFER:
         return set_buffer(p, l, a, (*at)++);
     case QRN_GPU_ARG_BYTES:
@@ -257,8 +296,10 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p) {
             qrn_cl.clReleaseKernel(p->launches[i].kernel);
         p->launches[i].kernel = NULL;
     }
-    for (uint32_t i = 0; i < p->n_constants; i++)
+    for (uint32_t i = 0; i < p->n_constants; i++) {
         drop(&p->constants[i].memory);
+        p->constants[i].pooled = false;
+    }
     for (uint32_t i = 0; i < p->n_states && p->state_memory; i++)
         drop(&p->state_memory[i]);
     for (uint32_t i = 0; i < p->n_parts; i++)
@@ -267,7 +308,6 @@ void qrn_gpu_unrealize(qrn_gpu_plan *p) {
     p->parts = NULL;
     p->n_parts = 0;
     qrn_gpu_objects_drop(p);
-    drop(&p->params_memory);
     drop(&p->fault_memory);
     drop(&p->arena);
 }

@@ -51,7 +51,7 @@ void qrn_gpu_rows_args(qrn_gpu_kernel *k, const qrn_gpu_rows *r, const qrn_walk 
             if (o < walks[w]->n)
                 n += walk_params(walks[w], o, p + n);
         }
-    qrn_gpu_params(k, p, n);
+    qrn_gpu_params(k, "P", p, n);
     qrn_gpu_int(k, (int64_t)r->n_rows);
     qrn_gpu_int(k, (int64_t)r->n);
 }

@@ -101,7 +101,7 @@ static qrn_status bind_lstm(qrn_gpu_binder *b, const qrn_cstep *s) {
                          a->reverse,
                          l.ins,
                          l.outs | keeps};
-    qrn_gpu_params(&l.k, p, COUNT(p));
+    qrn_gpu_params(&l.k, "P", p, COUNT(p));
     qrn_gpu_float(&l.k, (float)a->cell_clip);
     qrn_gpu_float(&l.k, (float)a->out_clip);
     return layer_end(&l);
@@ -123,7 +123,7 @@ static qrn_status bind_gru(qrn_gpu_binder *b, const qrn_cstep *s) {
                          a->linear_before_reset,
                          l.ins,
                          l.state != QRN_VAL_NONE};
-    qrn_gpu_params(&l.k, p, COUNT(p));
+    qrn_gpu_params(&l.k, "P", p, COUNT(p));
     return layer_end(&l);
 }
 
@@ -202,7 +202,7 @@ static qrn_status bind_gqa(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_out(&k, "Y", s->out[0]);
     qrn_gpu_out(&k, "W", scores);
     qrn_gpu_fault(&k, s);
-    qrn_gpu_params(&k, p, COUNT(p));
+    qrn_gpu_params(&k, "P", p, COUNT(p));
     qrn_gpu_float(&k, (float)a->scale);
     const size_t global = rows * lanes;
     QRN_TRY(qrn_gpu_kernel_end(&k, 1, &global, lanes > 1 ? &lanes : NULL));

@@ -90,6 +90,7 @@ static bool add_block(trial *t, uint32_t block) {
     else
         c.data = t->fills[t->plan.n_constants] = fill(at->type, (size_t)c.bytes);
     c.memory = NULL;
+    c.pooled = false;
     t->plan.constants[t->plan.n_constants] = c;
     t->index_of[block] = ++t->plan.n_constants;
     return c.data != NULL;
@@ -189,11 +190,14 @@ static bool fetch(const trial *t, qrn_val y, qrn_gpu_outcome *out) {
     if (!index)
         return false;
     const qrn_gpu_const *c = &t->plan.constants[index - 1];
+    uint64_t at;
+    cl_mem m = qrn_gpu_memory_of(&t->plan,
+                                 &(qrn_gpu_place){.space = QRN_GPU_CONST, .index = index - 1}, &at);
     *out = (qrn_gpu_outcome){qrn_alloc((size_t)c->bytes), (size_t)c->bytes,
                              t->b->plan->places[block].type};
     return out->data &&
-           qrn_cl.clEnqueueReadBuffer(t->device.queue, c->memory, CL_TRUE, 0, out->bytes, out->data,
-                                      0, NULL, NULL) == CL_SUCCESS;
+           qrn_cl.clEnqueueReadBuffer(t->device.queue, m, CL_TRUE, (size_t)at, out->bytes,
+                                      out->data, 0, NULL, NULL) == CL_SUCCESS;
 }
 
 double qrn_gpu_try(qrn_gpu_binder *b, const qrn_gpu_mark *from, qrn_val y, qrn_gpu_outcome *out,

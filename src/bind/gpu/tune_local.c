@@ -4,6 +4,7 @@
 // driver (such kernels use no local memory and no barriers, so the size cannot change a result),
 // and of kernels whose writer lists sizes.
 #include "base/sha256.h"
+#include "bind/gpu/binder.h"
 #include "bind/gpu/tune.h"
 
 #include <stdio.h>
@@ -94,8 +95,7 @@ static bool may_run(const qrn_gpu_plan *p, const qrn_gpu_launch *l) {
         if (!l->n_locals && (a->kind == QRN_GPU_ARG_BUFFER || a->kind == QRN_GPU_ARG_LOCAL ||
                              a->kind == QRN_GPU_ARG_OBJECT))
             return false; // of a package, or with local memory
-        if ((a->kind != QRN_GPU_ARG_VALUE && a->kind != QRN_GPU_ARG_BUFFER) ||
-            a->item == QRN_VAL_NONE)
+        if (!qrn_gpu_is_value(a) || a->item == QRN_VAL_NONE)
             continue;
         const qrn_gpu_place *at = &p->places[a->item];
         if (at->space == QRN_GPU_STATE || at->space == QRN_GPU_FAULT ||

@@ -1,6 +1,4 @@
 // What all kernels share. Texts of a program: definitions of its operands, this file, its own.
-#define P_ARG __global const int *P_p, const int P_o
-#define P_BEGIN __global const int *P = P_p + P_o;
 
 // Element of a broadcast operand for element i of the output. p: number of dimensions, then for
 // each, from the last to the first, its size and the operand's stride.
