@@ -40,18 +40,28 @@ static uint32_t walk_params(const qrn_walk *w, uint32_t o, int32_t *p) {
     return 1 + 2 * w->rank;
 }
 
+// Do rows follow each other as they are, and is the second operand one for all of them?
+static bool are_plain(const qrn_gpu_rows *r, const qrn_walk *outer, const qrn_walk *inner) {
+    return outer->rank == 1 && inner->rank == 1 && outer->stride[0][0] == r->n &&
+           inner->stride[0][0] == 1 &&
+           (outer->n < 2 || (outer->stride[1][0] == 0 && inner->stride[1][0] == 1));
+}
+
 void qrn_gpu_rows_args(qrn_gpu_kernel *k, const qrn_gpu_rows *r, const qrn_walk *outer,
                        const qrn_walk *inner) {
     const qrn_walk *const walks[] = {outer, inner};
     int32_t p[4 + 4 * (1 + 2 * QRN_WALK_DIMS)];
+    bool plain = are_plain(r, outer, inner);
     uint32_t n = 4;
+    qrn_gpu_define(k, "PLAIN_ROWS", "%d", plain);
     for (uint32_t o = 0; o < 2; o++)
         for (uint32_t w = 0; w < 2; w++) {
             p[2 * o + w] = (int32_t)n;
             if (o < walks[w]->n)
                 n += walk_params(walks[w], o, p + n);
         }
-    qrn_gpu_params(k, "P", p, n);
+    if (!plain)
+        qrn_gpu_params(k, "P", p, n);
     qrn_gpu_int(k, (int64_t)r->n_rows);
     qrn_gpu_int(k, (int64_t)r->n);
 }

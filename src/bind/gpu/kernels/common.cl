@@ -15,12 +15,21 @@ inline int at(int i, __global const int *p) {
 #ifdef LY
 // Kernels over rows: LX rows a work-group, LY work items a row. All work items of a group reach
 // every barrier; those behind the last row compute it once more and store nothing.
+#if PLAIN_ROWS // without parameters, for which a kernel would have to wait
+#define ROWS_ARGS const int n_rows, const int n
+#define P_BEGIN
+#define OUTER(i) ((i) * n)
+#define INNER(i) (i)
+#define OUTER2(i) 0
+#define INNER2(i) (i)
+#else
 #define ROWS_ARGS P_ARG, const int n_rows, const int n
 #define OUTER(i) at1((i), P + P[0])
 #define INNER(i) at1((i), P + P[1])
 #define OUTER2(i) at1((i), P + P[2])
 #define INNER2(i) at1((i), P + P[3])
 inline int at1(int i, __global const int *p) { return p[0] == 1 ? i * p[2] : at(i, p); }
+#endif
 #if LY > 1
 #define ROWS_BEGIN                                                                                 \
     P_BEGIN __local NUM tree[LX * LY];                                                             \
