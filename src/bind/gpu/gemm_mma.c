@@ -152,9 +152,7 @@ static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c,
     qrn_gpu_out(&k, "S", parts);
     qrn_gpu_out(&k, "C", counters);
     qrn_gpu_params(&k, "P", g->params, g->n_params);
-    qrn_gpu_int(&k, (int64_t)g->rows);
-    qrn_gpu_int(&k, (int64_t)g->cols);
-    qrn_gpu_int(&k, (int64_t)g->depth);
+    QRN_GPU_INTS(&k, (int64_t)g->rows, (int64_t)g->cols, (int64_t)g->depth);
     const struct {
         const char *name;
         int value;
@@ -163,6 +161,7 @@ static qrn_status add(qrn_gpu_binder *b, const qrn_gpu_gemm *g, const choice *c,
                   {"PLANAR", g->planar},
                   {"SPLIT", split},
                   {"WEIGHTS", weights_of(b, g, f16)},
+                  {"LEADS", g->params[16]},
                   {"MT", c->t.mt},
                   {"NT", c->t.nt},
                   {"WM", c->t.wm},

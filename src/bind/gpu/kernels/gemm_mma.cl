@@ -129,10 +129,35 @@ inline void multiply(float acc[MT][NT][4], const uint4 a[2 * MT], const uint4 b[
 #endif
 }
 
+#if SPLIT
+// Adds the parts of a tile, which lie thread by thread, from the first on. Several are on their way
+// at once: waiting for one after the other takes longer than the products of a small layer.
+#define SUMS (MT * NT * 4)
+#define AT_ONCE (SUMS <= 20 ? 8 : 2) // as registers allow
+inline void add_parts(float acc[MT][NT][4], __global const float *all, int parts, int threads) {
+#pragma unroll
+    for (int e = 0; e < SUMS; e++)
+        acc[e / (NT * 4)][e / 4 % NT][e % 4] = 0.0f;
+    for (int p = 0; p < parts; p += AT_ONCE) {
+        float got[AT_ONCE][SUMS];
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int e = 0; e < SUMS; e++)
+                got[i][e] = p + i < parts ? all[(size_t)((p + i) * SUMS + e) * threads] : 0.0f;
+#pragma unroll
+        for (int i = 0; i < AT_ONCE; i++)
+#pragma unroll
+            for (int e = 0; e < SUMS; e++)
+                acc[e / (NT * 4)][e / 4 % NT][e % 4] += got[i][e];
+    }
+}
+#endif
+
 #ifdef KERNEL_gemm_mma
 // P: [0] in height, [1] width, [2] channels of a tap, [3] out height, [4] width, [5] kernel height, [6] width,
 // [7, 8] strides, [9, 10] dilations, [11, 12] pads before, [13] elements between cells (GATHER 0:
-// rows) of X, [14] between columns and [15] between rows of K of W (WEIGHTS 1, 2), [16] leading dimensions,
+// rows) of X, [14] between columns and [15] between rows of K of W (WEIGHTS 1, 2), [16] LEADS leading dimensions,
 // then size, stride in X, stride in W of each, from the last to the first.
 __kernel __attribute__((reqd_work_group_size(32 * WM * WN, 1, 1))) void
 gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int N,
@@ -151,7 +176,8 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
     const int from = 0, to = blocks;
     int n = (int)get_group_id(2);
     const int y_at = n * M * N;
-    for (int d = 0; d < P[16]; d++) {
+#pragma unroll
+    for (int d = 0; d < LEADS; d++) {
         int size = P[17 + 3 * d], at_d = n % size;
         X += at_d * P[18 + 3 * d];
         W += at_d * P[19 + 3 * d];
@@ -306,13 +332,13 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
     }
 
 #if SPLIT
-    // Parts of a tile lie thread by thread; the group that comes last adds them from the first on.
+    // The group that comes last adds the parts of a tile.
     const int threads = 32 * WM * WN, tile = (int)(get_group_id(1) * get_num_groups(0) + get_group_id(0));
     __local int last;
     if (parts > 1) {
-        __global float *mine = S + (size_t)(tile * parts + part) * (MT * NT * 4 * threads) + tid;
+        __global float *mine = S + (size_t)(tile * parts + part) * (SUMS * threads) + tid;
 #pragma unroll
-        for (int e = 0; e < MT * NT * 4; e++)
+        for (int e = 0; e < SUMS; e++)
             mine[e * threads] = acc[e / (NT * 4)][e / 4 % NT][e % 4];
         ASM volatile("fence.acq_rel.gpu;" ::: "memory");
         barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -322,23 +348,7 @@ gemm_mma(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, P_ARG, const int M, const int
         if (!last)
             return;
         ASM volatile("fence.acq_rel.gpu;" ::: "memory");
-        __global const float *all = S + (size_t)tile * parts * (MT * NT * 4 * threads) + tid;
-#pragma unroll
-        for (int e = 0; e < MT * NT * 4; e++)
-            acc[e / (NT * 4)][e / 4 % NT][e % 4] = all[e * threads];
-        // The number of parts is a power of two; some are on their way at once.
-        for (int e = 0; e < MT * NT * 4; e++)
-            acc[e / (NT * 4)][e / 4 % NT][e % 4] += all[(MT * NT * 4 + e) * threads];
-        for (int p = 2; p < parts; p += 2) {
-            float two[2][MT * NT * 4];
-#pragma unroll
-            for (int e = 0; e < 2 * MT * NT * 4; e++)
-                two[e / (MT * NT * 4)][e % (MT * NT * 4)] = all[(p * (MT * NT * 4) + e) * threads];
-#pragma unroll
-            for (int e = 0; e < 2 * MT * NT * 4; e++)
-                acc[e % (MT * NT * 4) / (NT * 4)][e / 4 % NT][e % 4] +=
-                    two[e / (MT * NT * 4)][e % (MT * NT * 4)];
-        }
+        add_parts(acc, S + (size_t)tile * parts * (SUMS * threads) + tid, parts, threads);
         if (tid == 0)
             C[tile] = 0;
     }
@@ -444,10 +454,10 @@ separable(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, V_ARG, D_ARG, P_ARG, const i
     }
 #if SPLIT
     __local int last;
-    const int tile = (int)get_group_id(0), each = NT * 4 * 32 * WARPS;
+    const int tile = (int)get_group_id(0), each = SUMS * 32 * WARPS;
     __global float *mine = S + (size_t)(tile * parts + part) * each + tid;
 #pragma unroll
-    for (int e = 0; e < NT * 4; e++)
+    for (int e = 0; e < SUMS; e++)
         mine[e * 32 * WARPS] = acc[0][e / 4][e % 4];
     ASM volatile("fence.acq_rel.gpu;" ::: "memory");
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
@@ -457,15 +467,7 @@ separable(X_ARG, W_ARG, B_ARG, Y_ARG, S_ARG, C_ARG, V_ARG, D_ARG, P_ARG, const i
     if (!last)
         return;
     ASM volatile("fence.acq_rel.gpu;" ::: "memory");
-    __global const float *all = S + (size_t)tile * parts * each + tid;
-#pragma unroll
-    for (int e = 0; e < NT * 4; e++)
-        acc[0][e / 4][e % 4] = 0.0f;
-#pragma unroll 4
-    for (int p = 0; p < parts; p++)
-#pragma unroll
-        for (int e = 0; e < NT * 4; e++)
-            acc[0][e / 4][e % 4] += all[(size_t)p * each + e * 32 * WARPS];
+    add_parts(acc, S + (size_t)tile * parts * each + tid, parts, 32 * WARPS);
     if (tid == 0)
         C[tile] = 0;
 #endif
