@@ -15,6 +15,7 @@
 
 #define MAX_DEPTH 128 // of a head
 #define WARPS 8       // that share the keys of 16 queries
+#define FEW_WARPS 5   // where groups of 8 would run one after the other
 
 typedef struct qrn_gpu_attention {
     uint32_t scores, softmax, product; // steps: two matmuls and what is between them
@@ -287,6 +288,15 @@ static bool suits_mma(const qrn_gpu_binder *b, const qrn_gpu_attention *a, const
     return ok;
 }
 
+// Their parts must fit local memory. In f32 the registers of a unit have room for one group of 8
+// warps only: where there are more groups than units, smaller ones run at once (197 tokens, 12
+// heads on an H200: ViT-B/16 takes 4 % less).
+static size_t warps_of(const qrn_gpu_binder *b, size_t groups, size_t wide, bool f16) {
+    if (wide > 64)
+        return WARPS / 2;
+    return !f16 && groups > b->opt->device->info->n_units ? FEW_WARPS : WARPS;
+}
+
 qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s) {
     const qrn_gpu_attention *a = b->attention[s - b->cg->steps];
     const qrn_shape *q = &qrn_gpu_value(b, step_of(b, a->scores)->in[0])->shape;
@@ -304,7 +314,11 @@ qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_in(&k, "V", a->v.base);
     qrn_gpu_in(&k, "M", a->mask);
     qrn_gpu_out(&k, "Y", a->y);
-    qrn_gpu_params(&k, "P", p, FIXED + PER_LEAD * (a->rank - 2));
+    uint32_t n_params = FIXED + PER_LEAD * (a->rank - 2);
+    if (mma)
+        qrn_gpu_direct_params(&k, "P", p, n_params);
+    else
+        qrn_gpu_params(&k, "P", p, n_params);
     qrn_gpu_int(&k, a->q.offset);
     qrn_gpu_int(&k, a->k.offset);
     qrn_gpu_int(&k, a->v.offset);
@@ -313,8 +327,10 @@ qrn_status qrn_gpu_bind_attention(qrn_gpu_binder *b, const qrn_cstep *s) {
     qrn_gpu_define(&k, "WIDE", "%u", y->dims[a->rank - 1]);
     if (!mma)
         return qrn_gpu_kernel_end(&k, 2, (size_t[]){rows, heads}, NULL);
-    qrn_gpu_define(&k, "F16", "%d", stored(b, a->q.base) == QRN_DTYPE_F16);
-    size_t warps = y->dims[a->rank - 1] <= 64 ? WARPS : WARPS / 2; // local memory for their parts
+    bool f16 = stored(b, a->q.base) == QRN_DTYPE_F16;
+    qrn_gpu_define(&k, "F16", "%d", f16);
+    qrn_gpu_define(&k, "LEADS", "%d", p[2]);
+    size_t warps = warps_of(b, (rows + 15) / 16 * heads, y->dims[a->rank - 1], f16);
     qrn_gpu_define(&k, "WARPS", "%zu", warps);
     return qrn_gpu_kernel_end(&k, 2, (size_t[]){(rows + 15) / 16 * 32 * warps, heads},
                               (size_t[]){32 * warps, 1});

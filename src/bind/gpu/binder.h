@@ -172,6 +172,9 @@ void qrn_gpu_ints(qrn_gpu_kernel *k, const int64_t *values, size_t n);
                  sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
 void qrn_gpu_float(qrn_gpu_kernel *k, float v);
 void qrn_gpu_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n);
+// The same by value: the kernel does not wait for memory before it knows where its operands are.
+// All indices must be constants once loops are unrolled.
+void qrn_gpu_direct_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n);
 // How OpenCL C names a type in memory.
 const char *qrn_gpu_type_name(qrn_dtype t);
 // A macro of the program.

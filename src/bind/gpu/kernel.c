@@ -243,6 +243,17 @@ static void keep_params(qrn_gpu_kernel *k, const int32_t *values, uint32_t n) {
     p->n_params += n;
 }
 
+void qrn_gpu_direct_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n) {
+    qrn_gpu_print(&k->defines,
+                  "typedef struct { int v[%u]; } %s_T;\n#define %s_ARG const %s_T %s_v\n"
+                  "#define %s_BEGIN const int *%s = %s_v.v;\n",
+                  n, name, name, name, name, name, name, name);
+    qrn_gpu_arg *a = new_arg(k, QRN_GPU_ARG_DIRECT);
+    a->item = n;
+    a->i = (int32_t)k->b->plan->n_params;
+    keep_params(k, values, n);
+}
+
 void qrn_gpu_params(qrn_gpu_kernel *k, const char *name, const int32_t *values, uint32_t n) {
     declare_pooled(k, name);
     qrn_gpu_print(&k->defines,

@@ -51,6 +51,7 @@ typedef enum qrn_gpu_arg_kind {
     QRN_GPU_ARG_POOL,   // the plan's buffer
     QRN_GPU_ARG_POOLED, // the element of that buffer where the value begins (ulong)
     QRN_GPU_ARG_PARAMS, // the element of that buffer where parameters begin (ulong)
+    QRN_GPU_ARG_DIRECT, // `item` parameters from number `i` on, by value
     QRN_GPU_ARG_INT,
     QRN_GPU_ARG_FLOAT,
     QRN_GPU_ARG_LOCAL,  // bytes of local memory

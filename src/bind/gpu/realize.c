@@ -226,6 +226,9 @@ static cl_int set_arg(qrn_gpu_plan *p, qrn_gpu_launch *l, const qrn_gpu_arg *a, 
     case QRN_GPU_ARG_PARAMS:
         first = p->params_at / sizeof(cl_int) + (cl_ulong)a->i;
         return qrn_cl.clSetKernelArg(l->kernel, (*at)++, sizeof first, &first);
+    case QRN_GPU_ARG_DIRECT:
+        return qrn_cl.clSetKernelArg(l->kernel, (*at)++, a->item * sizeof *p->params,
+                                     p->params + a->i);
     case QRN_GPU_ARG_BUFFER:
         return set_buffer(p, l, a, (*at)++);
     case QRN_GPU_ARG_BYTES:

@@ -64,8 +64,9 @@ attention_mma(Q_ARG, K_ARG, V_ARG, M_ARG, Y_ARG, P_ARG, const int q_at, const in
     const int g = lane >> 2, q = lane & 3, row0 = (int)get_group_id(0) * 16;
     const int rows = P[0], keys = P[1];
     int head = (int)get_group_id(1), qo = q_at, ko = k_at, vo = v_at, yo = 0, mo = 0;
-    for (int d = 0; d < P[2]; d++) {
-        __global const int *lead = P + 13 + 6 * d;
+#pragma unroll
+    for (int d = 0; d < LEADS; d++) {
+        const int *lead = P + 13 + 6 * d;
         int i = head % lead[0];
         qo += i * lead[1];
         ko += i * lead[2];
