@@ -17,9 +17,11 @@
 #define PITCH ((TILE + 32) / 2) // words of a part of a row; 16 more than it needs, for the banks
 #define COLS (3 * XROWS)        // of the products
 
-// A pair of quantized values as bf16: bits in the mantissa of 128, then less 128 and what is added.
+// A pair of quantized values as bf16: bits in the mantissa of 128 (one instruction: word & mask |
+// 128), then less 128 and what is added.
 inline uint number(uint word, int by, uint less) {
-    uint pair = (word >> by & 0x000f000fu) | 0x43004300u, r;
+    uint pair, r;
+    ASM("lop3.b32 %0, %1, 0x000f000f, %2, 0xea;" : "=r"(pair) : "r"(word >> by), "r"(0x43004300u));
     ASM("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(pair), "r"(0x3f803f80u), "r"(less));
     return r;
 }
