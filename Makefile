@@ -55,7 +55,7 @@ test-faults: release ## the programs with every allocation, write and read faili
 	    $(PYTHON) -B -m pytest -q -p no:cacheprovider tests/faults/faults_*.py
 
 MINUTES ?= 5
-FUZZ = fuzz_ops fuzz_graph fuzz_binary fuzz_onnx fuzz_onnx_run fuzz_pte fuzz_tflite fuzz_gguf fuzz_llm fuzz_files
+FUZZ = fuzz_ops fuzz_graph fuzz_binary fuzz_onnx fuzz_onnx_run fuzz_pte fuzz_tflite fuzz_gguf fuzz_dlc fuzz_llm fuzz_files
 
 fuzz: ## all fuzz targets with new seeds and sanitizers, for MINUTES=5 (an hour before a release)
 	scripts/setup.sh test

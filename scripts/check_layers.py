@@ -21,14 +21,15 @@ ALLOWED = {
     "bind": ["base", "opencl", "ir", "kernels", "compiler", "runtime", "bind"],
     "runtime": ["base", "kernels", "runtime"],
     "binary": ["base", "ir", "compiler", "binary", "device"],
+    "dlc": ["base", "ir", "dlc"],
     "core": ["base", "ir", "compiler", "bind", "runtime", "core"],
     "api": ["base", "ir", "core", "api"],
     # "backend" stands for the including backend's own folder, never for another one's.
     # backend/package is shared by all of them.
     # core/services.h is what they may ask, core/host.h what those that compute on the CPU share.
     "backend": ["base", "opencl", "ir", "kernels", "compiler", "bind", "runtime", "binary",
-                "core/services.h", "core/host.h", "backend", "backend/package", "device"],
-    "system": ["base", "ir", "compiler", "binary", "core", "system"],
+                "dlc", "core/services.h", "core/host.h", "backend", "backend/package", "device"],
+    "system": ["base", "ir", "compiler", "binary", "dlc", "core", "system"],
     "device": ["base", "device"],
     "rpcmem": ["rpcmem"],
     "frontend": ["base", "frontend", "reference"],

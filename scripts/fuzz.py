@@ -32,6 +32,7 @@ TARGETS = {
     "tflite_cpu": ("fuzz_tflite", "tflite", {"QUERN_FUZZ_BACKEND": "cpu"}, 2),
     "tflite_htp": ("fuzz_tflite", "tflite", {"QUERN_FUZZ_BACKEND": "htp"}, 2),
     "gguf": ("fuzz_gguf", "gguf", {}, 1),
+    "dlc": ("fuzz_dlc", "dlc", {}, 1),
     "llm": ("fuzz_llm", "llm", {}, 1),
     "files": ("fuzz_files", "files", {}, 2),
     "graph": ("fuzz_graph", "graph", {}, 2),

@@ -231,6 +231,32 @@ static qrn_status check_expansion(const expansion *e, const qrn_site *w, const q
     return QRN_OK;
 }
 
+// Keeps the two levels beside their products.
+static qrn_status keep_expansion(const expansion *e, const qrn_site *w, qrn_arena *a,
+                                 qrn_tensor *t) {
+    uint32_t n = t->shape.dims[e->axis], storage = e->factors8 ? 8 : 16;
+    qrn_expansion *x = qrn_arena_alloc(a, sizeof(*x));
+    float *scales = qrn_arena_alloc(a, n * sizeof(*scales));
+    int32_t *offsets = qrn_arena_alloc(a, n * sizeof(*offsets));
+    const void *from = e->factors8 ? (const void *)e->factors8 : (const void *)e->factors16;
+    void *factors = qrn_arena_copy(a, from, (size_t)n * e->n_blocks * (storage / 8));
+    if (!x || !scales || !offsets || !factors)
+        return QRN_SITE_FAIL(w, QRN_E_MEM, "out of memory for %u scales", n);
+    for (uint32_t i = 0; i < n; i++) {
+        scales[i] = float_at(e->own.scales, e->own.stride, i);
+        offsets[i] = int_at(e->own.offsets, e->own.stride, i);
+    }
+    *x = (qrn_expansion){.axis = (uint32_t)e->axis,
+                         .n_blocks = e->n_blocks,
+                         .factor_bits = e->factor_bits,
+                         .storage_bits = storage,
+                         .scales = scales,
+                         .offsets = offsets,
+                         .factors = factors};
+    t->expansion = x;
+    return QRN_OK;
+}
+
 static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, qrn_tensor *t) {
     uint32_t along = 0;
     QRN_TRY(check_expansion(e, w, t, &along));
@@ -261,7 +287,7 @@ static qrn_status expanded(const expansion *e, const qrn_site *w, qrn_arena *a, 
     t->quant.scales = scales;
     t->quant.offsets = offsets;
     t->quant.n_groups = (uint32_t)n;
-    return QRN_OK;
+    return keep_expansion(e, w, a, t);
 }
 
 static qrn_status mapped_expansion(const Qnn_BwBlockwiseExpansionMapped_t *x, const qrn_site *w,

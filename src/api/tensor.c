@@ -255,6 +255,7 @@ static qrn_status apply_updates(qrn_api_context *c, qrn_api_graph *g, update *u,
         if (g && u[i].target->data)
             g->own->retired[g->own->n_retired++] = u[i].target->data;
         u[i].target->quant = u[i].fresh.quant;
+        u[i].target->expansion = NULL; // its factors were those of the old encoding
         u[i].target->data = u[i].fresh.data;
     }
     return QRN_OK;

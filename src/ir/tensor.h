@@ -32,6 +32,19 @@ typedef enum qrn_role {
 #define QRN_FORMAT_SPARSE 1u
 #define QRN_FORMAT_NATIVE_KV 8u // in tiles, as the matrix unit reads weights: bytes of a KV cache
 
+// An encoding by block expansion as a client gave it, for files that keep it: a scale and an offset
+// for each index of an axis, and an integer factor for each block of its slice. `quant` has the
+// products.
+typedef struct qrn_expansion {
+    uint32_t axis;
+    uint32_t n_blocks;     // of each index of the axis
+    uint32_t factor_bits;  // of a factor that count
+    uint32_t storage_bits; // of a factor: 8 or 16
+    const float *scales;   // [index of the axis]
+    const int32_t *offsets;
+    const void *factors; // [index of the axis][block]
+} qrn_expansion;
+
 typedef struct qrn_tensor {
     uint32_t id;      // unique in the context, never 0
     const char *name; // owned by the arena of the graph or context
@@ -42,17 +55,18 @@ typedef struct qrn_tensor {
     qrn_dtype dtype;
     uint32_t format; // QRN_FORMAT_*; others are refused by the backends that lack them
     qrn_shape shape; // largest shape
-    uint8_t dynamic[QRN_MAX_RANK]; // non-zero: this dimension may be smaller at execute
-    qrn_quant quant;               // how stored values read; kind NONE for plain numbers
-    uint32_t encoding;             // the API's encoding number the client gave (reported back)
-    uint32_t native_tile;          // NATIVE_KV: columns of a tile, once the graph is settled
-    uint32_t n_sparse_elements;    // SPARSE: specified elements (declared maximum)
-    uint32_t n_sparse_dims;        // SPARSE: outermost dimensions that are indexed
-    const void *data;              // STATIC: size_bytes bytes, NULL otherwise
-    size_t size_bytes;             // dense bytes at the largest shape (sparse: indices and values)
-    struct qrn_graph *graph;       // owner; NULL for a context tensor
-    struct qrn_node *producer;     // node that writes it; NULL: none (yet)
-    void *client_buf;              // buffer given at creation for an application tensor, or NULL
+    uint8_t dynamic[QRN_MAX_RANK];  // non-zero: this dimension may be smaller at execute
+    qrn_quant quant;                // how stored values read; kind NONE for plain numbers
+    uint32_t encoding;              // the API's encoding number the client gave (reported back)
+    const qrn_expansion *expansion; // (optional) of block expansions
+    uint32_t native_tile;           // NATIVE_KV: columns of a tile, once the graph is settled
+    uint32_t n_sparse_elements;     // SPARSE: specified elements (declared maximum)
+    uint32_t n_sparse_dims;         // SPARSE: outermost dimensions that are indexed
+    const void *data;               // STATIC: size_bytes bytes, NULL otherwise
+    size_t size_bytes;              // dense bytes at the largest shape (sparse: indices and values)
+    struct qrn_graph *graph;        // owner; NULL for a context tensor
+    struct qrn_node *producer;      // node that writes it; NULL: none (yet)
+    void *client_buf;               // buffer given at creation for an application tensor, or NULL
 } qrn_tensor;
 
 // Number of elements; false on overflow.
