@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Tensors as the API has them, for descriptions of binaries and for op packages. Encodings go back
-// from the four kinds of base/quant.h to the form that the client gave; block expansions, whose
-// factors are multiplied into the scales, become the block encoding of the same values.
+// from the four kinds of base/quant.h to the form that the client gave; block expansions of context
+// binaries, whose factors are multiplied into the scales, become the block encoding of the same
+// values.
 #include "core/describe_tensor.h"
 
 #include <string.h>
@@ -107,7 +108,39 @@ static bool mapped_block(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t
     return m && m->blockSize && m->scaleOffset;
 }
 
+// The two levels of an expansion, where they are known.
+static bool expansion(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p) {
+    const qrn_expansion *x = t->expansion;
+    uint32_t n = t->shape.dims[x->axis];
+    Qnn_ScaleOffset_t *pairs = qrn_arena_alloc(a, n * sizeof *pairs);
+    Qnn_BwBlockwiseExpansionMapped_t *m = qrn_arena_alloc(a, sizeof *m);
+    Qnn_BlockwiseExpansion_t *plain = qrn_arena_alloc(a, sizeof *plain);
+    void *factors = qrn_arena_copy(a, x->factors, (size_t)n * x->n_blocks * (x->storage_bits / 8));
+    if (!pairs || !m || !plain || !factors)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        pairs[i] = (Qnn_ScaleOffset_t){x->scales[i], x->offsets[i]};
+    m->bitwidth = t->quant.bits;
+    m->mapping = mapping_of(&t->quant);
+    plain->axis = m->axis = (int32_t)x->axis;
+    plain->scaleOffsets = m->scaleOffsets = pairs;
+    plain->numBlocksPerAxis = m->numBlocksPerAxis = x->n_blocks;
+    plain->blockScaleBitwidth = m->blockScaleBitwidth = x->factor_bits;
+    plain->blockScaleStorageType = m->blockScaleStorageType =
+        x->storage_bits == 8 ? QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_8
+                             : QNN_BLOCKWISE_EXPANSION_BITWIDTH_SCALE_STORAGE_16;
+    plain->blocksScale8 = m->blocksScale8 = factors; // one place for both widths
+    p->quantizationEncoding = (Qnn_QuantizationEncoding_t)t->encoding;
+    if (t->encoding == QNN_QUANTIZATION_ENCODING_BLOCKWISE_EXPANSION)
+        p->blockwiseExpansion = plain;
+    else
+        p->bwBlockwiseExpansionMappedEncoding = m;
+    return true;
+}
+
 static bool per_block(const qrn_tensor *t, qrn_arena *a, Qnn_QuantizeParams_t *p) {
+    if (t->expansion)
+        return expansion(t, a, p);
     switch (t->encoding) {
     case QNN_QUANTIZATION_ENCODING_FLOAT_BLOCK:
     case QNN_QUANTIZATION_ENCODING_BW_FLOAT_BLOCK:

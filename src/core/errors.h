@@ -28,6 +28,7 @@ typedef enum qrn_component {
     QRN_COMP_SYSTEM_CONTEXT, // of the System library
     QRN_COMP_SYSTEM_TENSOR,
     QRN_COMP_SYSTEM_PROFILE,
+    QRN_COMP_SYSTEM_DLC,
     QRN_COMP_COUNT
 } qrn_component;
 

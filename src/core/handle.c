@@ -33,7 +33,7 @@
 #define FIRST_CHUNK 256u
 #define N_CHUNKS 13
 
-_Static_assert(QRN_KIND_SYSTEM_TARGET < 1 << KIND_BITS, "kinds must fit the handle");
+_Static_assert(QRN_KIND_DLC_PART < 1 << KIND_BITS, "kinds must fit the handle");
 _Static_assert(sizeof(void *) == 8, "handles need 64 bits");
 _Static_assert(SERIAL_SHIFT == 24, "the word of a slot has its serial where the handle has it");
 _Static_assert((FIRST_CHUNK << N_CHUNKS) - FIRST_CHUNK >= QRN_HANDLE_SLOTS,

@@ -15,7 +15,9 @@ typedef enum qrn_kind {
     QRN_KIND_MEM,
     // Of the System library.
     QRN_KIND_SYSTEM_CONTEXT,
-    QRN_KIND_SYSTEM_TARGET // profile log
+    QRN_KIND_SYSTEM_TARGET, // profile log
+    QRN_KIND_DLC,
+    QRN_KIND_DLC_PART // a record, graph or tensor of one
 } qrn_kind;
 
 // The object, without pinning it; NULL when the handle is not a living one of this kind. For tests,

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
 //
-// The function table of the System library. DLC containers are refused: their entries say so, and
-// further ones behind the table, for clients whose table is longer, answer "not supported".
+// The function table of the System library. Further entries behind the table, for clients whose
+// table is longer, answer "not supported".
 //
 // State of the library: the provider object, filled by the first call and constant afterwards.
+#include "system/dlc.h"
 #include "system/system.h"
 
 #include "base/env.h"
@@ -26,19 +27,14 @@ static Qnn_ErrorHandle_t not_supported(void) {
                        qrn_system_log());
 }
 
-static Qnn_ErrorHandle_t no_containers(void) {
-    QRN_API_CALL;
-    return qrn_api_end(QRN_COMP_SYSTEM_CONTEXT,
-                       QRN_FAIL(QRN_E_UNSUPPORTED,
-                                "DLC containers are not supported; compile the model to a context "
-                                "binary (in ExecuTorch: without online_prepare)"),
-                       qrn_system_log());
-}
-
 #define MORE_4 not_supported, not_supported, not_supported, not_supported
 #define MORE_16 MORE_4, MORE_4, MORE_4, MORE_4
-// The calling conventions that Quern runs on let a function ignore what it is given.
-#define REFUSED(slot, type) .slot = (type)(void (*)(void))no_containers
+#if defined(__x86_64__)
+// The same calling convention, with the length of the struct by value left open.
+#define COMPOSE_GRAPHS (QnnSystemDlc_composeGraphsFn_t)(void (*)(void)) qrn_dlc_compose_any
+#else
+#define COMPOSE_GRAPHS QnnSystemDlc_composeGraphs
+#endif
 
 // clang-format off
 static struct {
@@ -56,139 +52,125 @@ static struct {
             .systemLogCreate = QnnSystemLog_create,
             .systemLogSetLogLevel = QnnSystemLog_setLogLevel,
             .systemLogFree = QnnSystemLog_free,
-            REFUSED(systemDlcCreateFromFile, QnnSystemDlc_createFromFileFn_t),
-            REFUSED(systemDlcCreateFromBinary, QnnSystemDlc_createFromBinaryFn_t),
-            REFUSED(systemDlcComposeGraphs, QnnSystemDlc_composeGraphsFn_t),
-            REFUSED(systemDlcGetOpMappings, QnnSystemDlc_getOpMappingsFn_t),
-            REFUSED(systemDlcFree, QnnSystemDlc_freeFn_t),
+            .systemDlcCreateFromFile = QnnSystemDlc_createFromFile,
+            .systemDlcCreateFromBinary = QnnSystemDlc_createFromBinary,
+            .systemDlcComposeGraphs = COMPOSE_GRAPHS,
+            .systemDlcGetOpMappings = QnnSystemDlc_getOpMappings,
+            .systemDlcFree = QnnSystemDlc_free,
             .systemProfileCreateSerializationTarget = QnnSystemProfile_createSerializationTarget,
             .systemProfileSerializeEventData = QnnSystemProfile_serializeEventData,
             .systemProfileFreeSerializationTarget = QnnSystemProfile_freeSerializationTarget,
-            REFUSED(systemDlcGetRecordByName, QnnSystemDlc_getRecordByNameFn_t),
-            REFUSED(systemDlcGetRecordsByType, QnnSystemDlc_getRecordsByTypeFn_t),
-            REFUSED(systemDlcGetRecordDataSize, QnnSystemDlc_getRecordDataSizeFn_t),
-            REFUSED(systemDlcReadRecordDataMemoryMapped,
-                    QnnSystemDlc_readRecordDataMemoryMappedFn_t),
-            REFUSED(systemDlcFreeRecord, QnnSystemDlc_freeRecordFn_t),
-            REFUSED(systemDlcSave, QnnSystemDlc_saveFn_t),
-            REFUSED(systemDlcCreateFromFileWithDestinationDir,
-                    QnnSystemDlc_createFromFileWithDestinationDirFn_t),
-            REFUSED(systemDlcCreateFromBinaryWithDestinationDir,
-                    QnnSystemDlc_createFromBinaryWithDestinationDirFn_t),
-            REFUSED(systemDlcGetBinarySize, QnnSystemDlc_getBinarySizeFn_t),
-            REFUSED(systemDlcGetBinary, QnnSystemDlc_getBinaryFn_t),
-            REFUSED(systemDlcCreateWithDestinationDir, QnnSystemDlc_createWithDestinationDirFn_t),
-            REFUSED(systemDlcGetComposableGraphInfoHandles,
-                    QnnSystemDlc_getComposableGraphInfoHandlesFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoHandles,
-                    QnnSystemDlc_getContextBinaryInfoHandlesFn_t),
-            REFUSED(systemDlcGetComposableGraphInfo, QnnSystemDlc_getComposableGraphInfoFn_t),
-            REFUSED(systemDlcGetContextBinaryInfo, QnnSystemDlc_getContextBinaryInfoFn_t),
-            REFUSED(systemDlcGetComposableGraphInfoGraphName,
-                    QnnSystemDlc_getComposableGraphInfoGraphNameFn_t),
-            REFUSED(systemDlcGetComposableGraphInfoNumInputTensors,
-                    QnnSystemDlc_getComposableGraphInfoNumInputTensorsFn_t),
-            REFUSED(systemDlcGetComposableGraphInfoNumOutputTensors,
-                    QnnSystemDlc_getComposableGraphInfoNumOutputTensorsFn_t),
-            REFUSED(systemDlcGetGraphInfoInputTensorInfo,
-                    QnnSystemDlc_getGraphInfoInputTensorInfoFn_t),
-            REFUSED(systemDlcGetGraphInfoOutputTensorInfo,
-                    QnnSystemDlc_getGraphInfoOutputTensorInfoFn_t),
-            REFUSED(systemDlcGetTensorInfoName, QnnSystemDlc_getTensorInfoNameFn_t),
-            REFUSED(systemDlcGetTensorInfoId, QnnSystemDlc_getTensorInfoIdFn_t),
-            REFUSED(systemDlcGetTensorInfoType, QnnSystemDlc_getTensorInfoTypeFn_t),
-            REFUSED(systemDlcGetTensorInfoDataFormat, QnnSystemDlc_getTensorInfoDataFormatFn_t),
-            REFUSED(systemDlcGetTensorInfoDataType, QnnSystemDlc_getTensorInfoDataTypeFn_t),
-            REFUSED(systemDlcGetTensorInfoRank, QnnSystemDlc_getTensorInfoRankFn_t),
-            REFUSED(systemDlcGetTensorInfoDimensions, QnnSystemDlc_getTensorInfoDimensionsFn_t),
-            REFUSED(systemDlcGetTensorInfoQuantParams, QnnSystemDlc_getTensorInfoQuantParamsFn_t),
-            REFUSED(systemDlcGetQuantParamsEncodingDefinition,
-                    QnnSystemDlc_getQuantParamsEncodingDefinitionFn_t),
-            REFUSED(systemDlcGetQuantParamsEncoding, QnnSystemDlc_getQuantParamsEncodingFn_t),
-            REFUSED(systemDlcGetQuantParamsScaleOffsetScale,
-                    QnnSystemDlc_getQuantParamsScaleOffsetScaleFn_t),
-            REFUSED(systemDlcGetQuantParamsScaleOffsetOffset,
-                    QnnSystemDlc_getQuantParamsScaleOffsetOffsetFn_t),
-            REFUSED(systemDlcGetQuantParamsBwScaleOffsetBitwidth,
-                    QnnSystemDlc_getQuantParamsBwScaleOffsetBitwidthFn_t),
-            REFUSED(systemDlcGetQuantParamsBwScaleOffsetScale,
-                    QnnSystemDlc_getQuantParamsBwScaleOffsetScaleFn_t),
-            REFUSED(systemDlcGetQuantParamsBwScaleOffsetOffset,
-                    QnnSystemDlc_getQuantParamsBwScaleOffsetOffsetFn_t),
-            REFUSED(systemDlcGetQuantParamsAxisScaleOffsetAxis,
-                    QnnSystemDlc_getQuantParamsAxisScaleOffsetAxisFn_t),
-            REFUSED(systemDlcGetQuantParamsAxisScaleOffsetNumScaleOffsets,
-                    QnnSystemDlc_getQuantParamsAxisScaleOffsetNumScaleOffsetsFn_t),
-            REFUSED(systemDlcGetQuantParamsAxisScaleOffsetScaleAtIndex,
-                    QnnSystemDlc_getQuantParamsAxisScaleOffsetScaleAtIndexFn_t),
-            REFUSED(systemDlcGetQuantParamsAxisScaleOffsetOffsetAtIndex,
-                    QnnSystemDlc_getQuantParamsAxisScaleOffsetOffsetAtIndexFn_t),
-            REFUSED(systemDlcGetQuantParamsBwAxisScaleOffsetBitwidth,
-                    QnnSystemDlc_getQuantParamsBwAxisScaleOffsetBitwidthFn_t),
-            REFUSED(systemDlcGetQuantParamsBwAxisScaleOffsetAxis,
-                    QnnSystemDlc_getQuantParamsBwAxisScaleOffsetAxisFn_t),
-            REFUSED(systemDlcGetQuantParamsBwAxisScaleOffsetNumElements,
-                    QnnSystemDlc_getQuantParamsBwAxisScaleOffsetNumElementsFn_t),
-            REFUSED(systemDlcGetQuantParamsBwAxisScaleOffsetScaleAtIndex,
-                    QnnSystemDlc_getQuantParamsBwAxisScaleOffsetScaleAtIndexFn_t),
-            REFUSED(systemDlcGetQuantParamsBwAxisScaleOffsetOffsetAtIndex,
-                    QnnSystemDlc_getQuantParamsBwAxisScaleOffsetOffsetAtIndexFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoBackendId,
-                    QnnSystemDlc_getContextBinaryInfoBackendIdFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoBuildId,
-                    QnnSystemDlc_getContextBinaryInfoBuildIdFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoCoreApiVersion,
-                    QnnSystemDlc_getContextBinaryInfoCoreApiVersionFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoBackendApiVersion,
-                    QnnSystemDlc_getContextBinaryInfoBackendApiVersionFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoSocVersion,
-                    QnnSystemDlc_getContextBinaryInfoSocVersionFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoHwInfoBlobVersion,
-                    QnnSystemDlc_getContextBinaryInfoHwInfoBlobVersionFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoContextBlobVersion,
-                    QnnSystemDlc_getContextBinaryInfoContextBlobVersionFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoHwInfoBlobSize,
-                    QnnSystemDlc_getContextBinaryInfoHwInfoBlobSizeFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoHwInfoBlob,
-                    QnnSystemDlc_getContextBinaryInfoHwInfoBlobFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoContextBlobSize,
-                    QnnSystemDlc_getContextBinaryInfoContextBlobSizeFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoNumContextTensors,
-                    QnnSystemDlc_getContextBinaryInfoNumContextTensorsFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoContextTensorInfo,
-                    QnnSystemDlc_getContextBinaryInfoContextTensorInfoFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoNumGraphs,
-                    QnnSystemDlc_getContextBinaryInfoNumGraphsFn_t),
-            REFUSED(systemDlcGetContextGraphInfoHandle, QnnSystemDlc_getContextGraphInfoHandleFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoSocModel,
-                    QnnSystemDlc_getContextBinaryInfoSocModelFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoContextMetadataSize,
-                    QnnSystemDlc_getContextBinaryInfoContextMetadataSizeFn_t),
-            REFUSED(systemDlcGetContextBinaryInfoContextMetadata,
-                    QnnSystemDlc_getContextBinaryInfoContextMetadataFn_t),
-            REFUSED(systemDlcGetContextGraphInfoGraphName,
-                    QnnSystemDlc_getContextGraphInfoGraphNameFn_t),
-            REFUSED(systemDlcGetContextGraphInfoNumInputTensors,
-                    QnnSystemDlc_getContextGraphInfoNumInputTensorsFn_t),
-            REFUSED(systemDlcGetContextGraphInfoNumOutputTensors,
-                    QnnSystemDlc_getContextGraphInfoNumOutputTensorsFn_t),
-            REFUSED(systemDlcGetContextGraphInfoNumUpdateableTensors,
-                    QnnSystemDlc_getContextGraphInfoNumUpdateableTensorsFn_t),
-            REFUSED(systemDlcGetContextGraphInfoGraphBlobInfoSize,
-                    QnnSystemDlc_getContextGraphInfoGraphBlobInfoSizeFn_t),
-            REFUSED(systemDlcGetContextGraphInfoGraphBlobInfo,
-                    QnnSystemDlc_getContextGraphInfoGraphBlobInfoFn_t),
-            REFUSED(systemDlcGetContextGraphInfoStartOpIndex,
-                    QnnSystemDlc_getContextGraphInfoStartOpIndexFn_t),
-            REFUSED(systemDlcGetContextGraphInfoEndOpIndex,
-                    QnnSystemDlc_getContextGraphInfoEndOpIndexFn_t),
-            REFUSED(systemDlcGetContextGraphInfoInputTensorInfo,
-                    QnnSystemDlc_getContextGraphInfoInputTensorInfoFn_t),
-            REFUSED(systemDlcGetContextGraphInfoOutputTensorInfo,
-                    QnnSystemDlc_getContextGraphInfoOutputTensorInfoFn_t),
-            REFUSED(systemDlcGetContextGraphInfoUpdateableTensorInfo,
-                    QnnSystemDlc_getContextGraphInfoUpdateableTensorInfoFn_t),
-            REFUSED(systemDlcFreeRecordRange, QnnSystemDlc_freeRecordRangeFn_t),
+            .systemDlcGetRecordByName = QnnSystemDlc_getRecordByName,
+            .systemDlcGetRecordsByType = QnnSystemDlc_getRecordsByType,
+            .systemDlcGetRecordDataSize = QnnSystemDlc_getRecordDataSize,
+            .systemDlcReadRecordDataMemoryMapped = QnnSystemDlc_readRecordDataMemoryMapped,
+            .systemDlcFreeRecord = QnnSystemDlc_freeRecord,
+            .systemDlcSave = QnnSystemDlc_save,
+            .systemDlcCreateFromFileWithDestinationDir =
+                QnnSystemDlc_createFromFileWithDestinationDir,
+            .systemDlcCreateFromBinaryWithDestinationDir =
+                QnnSystemDlc_createFromBinaryWithDestinationDir,
+            .systemDlcGetBinarySize = QnnSystemDlc_getBinarySize,
+            .systemDlcGetBinary = QnnSystemDlc_getBinary,
+            .systemDlcCreateWithDestinationDir = QnnSystemDlc_createWithDestinationDir,
+            .systemDlcGetComposableGraphInfoHandles = QnnSystemDlc_getComposableGraphInfoHandles,
+            .systemDlcGetContextBinaryInfoHandles = QnnSystemDlc_getContextBinaryInfoHandles,
+            .systemDlcGetComposableGraphInfo = QnnSystemDlc_getComposableGraphInfo,
+            .systemDlcGetContextBinaryInfo = QnnSystemDlc_getContextBinaryInfo,
+            .systemDlcGetComposableGraphInfoGraphName =
+                QnnSystemDlc_getComposableGraphInfoGraphName,
+            .systemDlcGetComposableGraphInfoNumInputTensors =
+                QnnSystemDlc_getComposableGraphInfoNumInputTensors,
+            .systemDlcGetComposableGraphInfoNumOutputTensors =
+                QnnSystemDlc_getComposableGraphInfoNumOutputTensors,
+            .systemDlcGetGraphInfoInputTensorInfo = QnnSystemDlc_getGraphInfoInputTensorInfo,
+            .systemDlcGetGraphInfoOutputTensorInfo = QnnSystemDlc_getGraphInfoOutputTensorInfo,
+            .systemDlcGetTensorInfoName = QnnSystemDlc_getTensorInfoName,
+            .systemDlcGetTensorInfoId = QnnSystemDlc_getTensorInfoId,
+            .systemDlcGetTensorInfoType = QnnSystemDlc_getTensorInfoType,
+            .systemDlcGetTensorInfoDataFormat = QnnSystemDlc_getTensorInfoDataFormat,
+            .systemDlcGetTensorInfoDataType = QnnSystemDlc_getTensorInfoDataType,
+            .systemDlcGetTensorInfoRank = QnnSystemDlc_getTensorInfoRank,
+            .systemDlcGetTensorInfoDimensions = QnnSystemDlc_getTensorInfoDimensions,
+            .systemDlcGetTensorInfoQuantParams = QnnSystemDlc_getTensorInfoQuantParams,
+            .systemDlcGetQuantParamsEncodingDefinition =
+                QnnSystemDlc_getQuantParamsEncodingDefinition,
+            .systemDlcGetQuantParamsEncoding = QnnSystemDlc_getQuantParamsEncoding,
+            .systemDlcGetQuantParamsScaleOffsetScale = QnnSystemDlc_getQuantParamsScaleOffsetScale,
+            .systemDlcGetQuantParamsScaleOffsetOffset =
+                QnnSystemDlc_getQuantParamsScaleOffsetOffset,
+            .systemDlcGetQuantParamsBwScaleOffsetBitwidth =
+                QnnSystemDlc_getQuantParamsBwScaleOffsetBitwidth,
+            .systemDlcGetQuantParamsBwScaleOffsetScale =
+                QnnSystemDlc_getQuantParamsBwScaleOffsetScale,
+            .systemDlcGetQuantParamsBwScaleOffsetOffset =
+                QnnSystemDlc_getQuantParamsBwScaleOffsetOffset,
+            .systemDlcGetQuantParamsAxisScaleOffsetAxis =
+                QnnSystemDlc_getQuantParamsAxisScaleOffsetAxis,
+            .systemDlcGetQuantParamsAxisScaleOffsetNumScaleOffsets =
+                QnnSystemDlc_getQuantParamsAxisScaleOffsetNumScaleOffsets,
+            .systemDlcGetQuantParamsAxisScaleOffsetScaleAtIndex =
+                QnnSystemDlc_getQuantParamsAxisScaleOffsetScaleAtIndex,
+            .systemDlcGetQuantParamsAxisScaleOffsetOffsetAtIndex =
+                QnnSystemDlc_getQuantParamsAxisScaleOffsetOffsetAtIndex,
+            .systemDlcGetQuantParamsBwAxisScaleOffsetBitwidth =
+                QnnSystemDlc_getQuantParamsBwAxisScaleOffsetBitwidth,
+            .systemDlcGetQuantParamsBwAxisScaleOffsetAxis =
+                QnnSystemDlc_getQuantParamsBwAxisScaleOffsetAxis,
+            .systemDlcGetQuantParamsBwAxisScaleOffsetNumElements =
+                QnnSystemDlc_getQuantParamsBwAxisScaleOffsetNumElements,
+            .systemDlcGetQuantParamsBwAxisScaleOffsetScaleAtIndex =
+                QnnSystemDlc_getQuantParamsBwAxisScaleOffsetScaleAtIndex,
+            .systemDlcGetQuantParamsBwAxisScaleOffsetOffsetAtIndex =
+                QnnSystemDlc_getQuantParamsBwAxisScaleOffsetOffsetAtIndex,
+            .systemDlcGetContextBinaryInfoBackendId = QnnSystemDlc_getContextBinaryInfoBackendId,
+            .systemDlcGetContextBinaryInfoBuildId = QnnSystemDlc_getContextBinaryInfoBuildId,
+            .systemDlcGetContextBinaryInfoCoreApiVersion =
+                QnnSystemDlc_getContextBinaryInfoCoreApiVersion,
+            .systemDlcGetContextBinaryInfoBackendApiVersion =
+                QnnSystemDlc_getContextBinaryInfoBackendApiVersion,
+            .systemDlcGetContextBinaryInfoSocVersion = QnnSystemDlc_getContextBinaryInfoSocVersion,
+            .systemDlcGetContextBinaryInfoHwInfoBlobVersion =
+                QnnSystemDlc_getContextBinaryInfoHwInfoBlobVersion,
+            .systemDlcGetContextBinaryInfoContextBlobVersion =
+                QnnSystemDlc_getContextBinaryInfoContextBlobVersion,
+            .systemDlcGetContextBinaryInfoHwInfoBlobSize =
+                QnnSystemDlc_getContextBinaryInfoHwInfoBlobSize,
+            .systemDlcGetContextBinaryInfoHwInfoBlob = QnnSystemDlc_getContextBinaryInfoHwInfoBlob,
+            .systemDlcGetContextBinaryInfoContextBlobSize =
+                QnnSystemDlc_getContextBinaryInfoContextBlobSize,
+            .systemDlcGetContextBinaryInfoNumContextTensors =
+                QnnSystemDlc_getContextBinaryInfoNumContextTensors,
+            .systemDlcGetContextBinaryInfoContextTensorInfo =
+                QnnSystemDlc_getContextBinaryInfoContextTensorInfo,
+            .systemDlcGetContextBinaryInfoNumGraphs = QnnSystemDlc_getContextBinaryInfoNumGraphs,
+            .systemDlcGetContextGraphInfoHandle = QnnSystemDlc_getContextGraphInfoHandle,
+            .systemDlcGetContextBinaryInfoSocModel = QnnSystemDlc_getContextBinaryInfoSocModel,
+            .systemDlcGetContextBinaryInfoContextMetadataSize =
+                QnnSystemDlc_getContextBinaryInfoContextMetadataSize,
+            .systemDlcGetContextBinaryInfoContextMetadata =
+                QnnSystemDlc_getContextBinaryInfoContextMetadata,
+            .systemDlcGetContextGraphInfoGraphName = QnnSystemDlc_getContextGraphInfoGraphName,
+            .systemDlcGetContextGraphInfoNumInputTensors =
+                QnnSystemDlc_getContextGraphInfoNumInputTensors,
+            .systemDlcGetContextGraphInfoNumOutputTensors =
+                QnnSystemDlc_getContextGraphInfoNumOutputTensors,
+            .systemDlcGetContextGraphInfoNumUpdateableTensors =
+                QnnSystemDlc_getContextGraphInfoNumUpdateableTensors,
+            .systemDlcGetContextGraphInfoGraphBlobInfoSize =
+                QnnSystemDlc_getContextGraphInfoGraphBlobInfoSize,
+            .systemDlcGetContextGraphInfoGraphBlobInfo =
+                QnnSystemDlc_getContextGraphInfoGraphBlobInfo,
+            .systemDlcGetContextGraphInfoStartOpIndex =
+                QnnSystemDlc_getContextGraphInfoStartOpIndex,
+            .systemDlcGetContextGraphInfoEndOpIndex = QnnSystemDlc_getContextGraphInfoEndOpIndex,
+            .systemDlcGetContextGraphInfoInputTensorInfo =
+                QnnSystemDlc_getContextGraphInfoInputTensorInfo,
+            .systemDlcGetContextGraphInfoOutputTensorInfo =
+                QnnSystemDlc_getContextGraphInfoOutputTensorInfo,
+            .systemDlcGetContextGraphInfoUpdateableTensorInfo =
+                QnnSystemDlc_getContextGraphInfoUpdateableTensorInfo,
+            .systemDlcFreeRecordRange = QnnSystemDlc_freeRecordRange,
         },
     },
     .more = {MORE_16, MORE_16, MORE_16, MORE_16},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// A library that clients are linked to by name and that computes nothing (libQnnIr.so,
-// libQnnLpai.so): it loads, describes itself, and says in words why it makes no backend.
+// A library that clients are linked to by name and that computes nothing (libQnnLpai.so): it
+// loads, describes itself, and says in words why it makes no backend.
 // Arguments: file, backend id, provider, version.
 #include "QnnInterface.h"
 
