@@ -4,7 +4,7 @@
     executorch_models.py FOLDER MODEL:SCHEME ...
 
 Schemes are those of the quantizer, "none" (fp16 on the HTP), and gpu_fp32, gpu_fp16, gpu_hybrid and
-gpu_user for the GPU backend in that precision.
+gpu_user for the GPU backend in that precision. MODEL:SCHEME:online is prepared when it is loaded.
 
 One JSON line a case: how many parts were delegated, what was left over, the signal-to-noise ratio
 against the (fake-quantized) module, and whether a second run gives the same bytes. FOLDER receives
@@ -132,7 +132,7 @@ def decibels(got, want):
     return 999.0 if noise == 0 else float(10 * torch.log10((want ** 2).sum() / noise))
 
 
-def run_case(folder, model, scheme):
+def run_case(folder, model, scheme, when="offline"):
     torch.manual_seed(0)
     make, shapes = MODELS[model]
     net = make().eval()
@@ -141,8 +141,8 @@ def run_case(folder, model, scheme):
     reference = net if gpu or scheme == "none" else quantized(net, inputs, shapes, scheme)
     options = (qnn.generate_gpu_compiler_spec(GPU_PRECISIONS[scheme]) if gpu
                else qnn.generate_htp_compiler_spec(use_fp16=scheme == "none"))
-    spec = qnn.generate_qnn_executorch_compiler_spec(soc_model=QcomChipset.SM8650,
-                                                     backend_options=options)
+    spec = qnn.generate_qnn_executorch_compiler_spec(
+        soc_model=QcomChipset.SM8650, backend_options=options, online_prepare=when == "online")
     edge = qnn.to_edge_transform_and_lower_to_qnn(reference, inputs, spec)
     calls = [n.target.__name__ if callable(n.target) else str(n.target)
              for n in edge.exported_program().graph.nodes if n.op == "call_function"]
@@ -150,6 +150,7 @@ def run_case(folder, model, scheme):
         ExecutorchBackendConfig(segment_alignment=qnn.get_qnn_context_binary_alignment()))
     path = folder / f"{model}_{scheme}.pte"
     path.write_bytes(program.buffer)
+    assert (b"model.topology" in program.buffer) == (when == "online")
     method = Runtime.get().load_program(path).load_method("forward")
     ratios, same = [], True
     for i in range(3):

@@ -57,10 +57,10 @@ def run(folder, model, *flags):
 SLOW = [pytest.param(model, marks=pytest.mark.slow) for model in ("inverted", "pool_concat")]
 
 
-def lower_and_run(tmp_path, model, bars):
+def lower_and_run(tmp_path, model, bars, when="offline"):
     """Lowered, run in Python, and run again by our runner with the same bytes."""
     out = python(tmp_path, HERE / "executorch_models.py", tmp_path,
-                 *[f"{model}:{scheme}" for scheme in bars])
+                 *[f"{model}:{scheme}:{when}" for scheme in bars])
     results = [json.loads(line[7:]) for line in out.splitlines() if line.startswith("RESULT ")]
     assert [r["case"] for r in results] == [f"{model}:{scheme}" for scheme in bars]
     for r, (scheme, bar) in zip(results, bars.items()):
@@ -79,6 +79,12 @@ def lower_and_run(tmp_path, model, bars):
 @pytest.mark.parametrize("model", ["conv", "attention", *SLOW])
 def test_models_in_every_scheme(tmp_path, model):
     lower_and_run(tmp_path, model, BARS)
+
+
+def test_models_that_are_prepared_online(tmp_path, monkeypatch):
+    """The payload is a DLC file, which is compiled when the program is loaded."""
+    monkeypatch.chdir(tmp_path)  # the wheel leaves forward.dlc there
+    lower_and_run(tmp_path, "conv", BARS, "online")
 
 
 @pytest.mark.slow

@@ -20,18 +20,18 @@ def graph(nodes, inputs, outputs):
     return h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=9)
 
 
-def compiled(folder, models):
-    """models: {graph name: ONNX model} to one context binary."""
+def compiled(folder, models, file="c.bin"):
+    """models: {graph name: ONNX model} to one context binary or DLC file."""
     args = []
     for name, model in models.items():
         onnx.save(model, folder / f"{name}.onnx")
         args.append(folder / f"{name}.onnx")
     for name in models:
         args += ["-g", name]
-    p = subprocess.run([BIN, "compile", *map(str, args), "-o", str(folder / "c.bin"), "--soc",
+    p = subprocess.run([BIN, "compile", *map(str, args), "-o", str(folder / file), "--soc",
                         "SM8650"], capture_output=True, text=True)
     assert p.returncode == 0, p.stderr
-    return (folder / "c.bin").read_bytes()
+    return (folder / file).read_bytes()
 
 
 def two_by_two():
@@ -63,6 +63,21 @@ def test_delegate(tmp_path, binary, header, inline, planned):
     p = program(blob(binary, header), planned=planned, inline=inline)
     _, got = run(tmp_path, p, [[A, B], [B, A]])
     assert got == [[(A * B).tobytes(), (A - B).tobytes()], [(B * A).tobytes(), (B - A).tobytes()]]
+
+
+def test_a_dlc_is_compiled_when_it_is_loaded(tmp_path):
+    """What online_prepare leaves: the payload is the file itself; two methods share it."""
+    neg = graph([h.make_node("Neg", ["input_0_a"], ["output_y"])], ["input_0_a"], ["output_y"])
+    dlc = compiled(tmp_path, {"forward": two_by_two(), "negate": neg}, "c.dlc")
+    p = program(dlc)
+    m = p.method("negate")
+    x, y = m.input((2, 3)), m.tensor((2, 3))
+    m.delegate(dlc, spec(), [x, y])
+    m.output(y)
+    _, got = run(tmp_path, p, [[A, B]])
+    assert got == [[(A * B).tobytes(), (A - B).tobytes()]]
+    _, got = run(tmp_path, p, [[A]], "--method_index=1")
+    assert got[0][0] == (-A).tobytes()
 
 
 def test_kernels_between_delegates(tmp_path, binary):
@@ -139,7 +154,7 @@ def test_verbose_line_about_the_graph(tmp_path, binary):
 
 def test_payloads_that_are_refused(tmp_path, binary):
     short = program(blob(binary[:-100] + bytes(100)))
-    cases = [(program(b"PK\3\4" + bytes(300)), "online_prepare"),
+    cases = [(program(b"PK\3\4" + bytes(300)), "end of the archive"),
              (program(b"\xcd\xab\x34\x12" + bytes(300)), "0.7 or older"),
              (program(bytes(300)), "does not begin as a QNN payload"),
              (program(blob(binary)[:300]), "cut off"),

@@ -196,7 +196,34 @@ void qc_system_close(qc_system *s); // NULL is fine
 // no context binary.
 qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
                               const QnnSystemContext_BinaryInfoV3_t **out);
+// QRN_E_BINARY with the library's last words for a code that is not success, else with `words`.
+qrn_status qc_system_check(const qc_system *s, Qnn_ErrorHandle_t code, const char *words);
 // The largest spill-fill buffer that a graph of a binary needs; 0 where that is not said.
 uint64_t qc_spill_bytes(const QnnSystemContext_BinaryInfoV3_t *info);
+
+// --- DLC files: graphs that are not compiled yet
+
+// A file, or its bytes.
+typedef struct qc_dlc_source {
+    const char *path; // or NULL
+    const void *bytes;
+    uint64_t n_bytes;
+} qc_dlc_source;
+
+// For questions to the System library; its systemDlcFree ends it.
+qrn_status qc_dlc_open(qc_system *s, const qc_dlc_source *from, QnnSystemDlc_Handle_t *out);
+
+// The graphs of a file in a client's context.
+typedef struct qc_composed {
+    QnnSystemContext_GraphInfo_t *graphs; // version 3
+    uint32_t n;
+    bool *finalized;
+} qc_composed;
+
+// Builds all of them, in a new context where the client has none.
+qrn_status qc_compose(qc_client *c, const qc_dlc_source *from, qc_composed *out);
+// One of them by name (NULL: the only one), finalized.
+qrn_status qc_composed_graph(qc_client *c, qc_composed *d, const char *name, qc_graph **out);
+void qc_composed_free(qc_composed *d); // a cleared one is fine
 
 #endif

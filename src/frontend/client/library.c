@@ -31,10 +31,8 @@ typedef struct short_name {
 } short_name;
 
 static const short_name short_names[] = {
-    {"cpu", "libQnnCpu.so"},
-    {"htp", "libQnnHtp.so"},
-    {"gpu", "libQnnGpu.so"},
-    {"saver", "libQnnSaver.so"},
+    {"cpu", "libQnnCpu.so"},     {"htp", "libQnnHtp.so"}, {"gpu", "libQnnGpu.so"},
+    {"saver", "libQnnSaver.so"}, {"ir", "libQnnIr.so"},
 };
 
 // Where an installed or built tree keeps its libraries, seen from the program's folder.

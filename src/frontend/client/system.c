@@ -96,6 +96,17 @@ void qc_system_close(qc_system *s) {
     qrn_free(s);
 }
 
+qrn_status qc_system_check(const qc_system *s, Qnn_ErrorHandle_t code, const char *words) {
+    if (code == QNN_SUCCESS)
+        return QRN_OK;
+    char line[sizeof last_line];
+    snprintf(line, sizeof line, "%s", last_line);
+    last_line[0] = '\0';
+    if (QNN_GET_ERROR_CODE(code) == QNN_COMMON_ERROR_MEM_ALLOC)
+        return qc_no_memory(s->path);
+    return QRN_FAIL(QRN_E_BINARY, "%s", line[0] ? line : words);
+}
+
 qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
                               const QnnSystemContext_BinaryInfoV3_t **out) {
     const QnnSystemContext_BinaryInfo_t *info = NULL;

@@ -26,7 +26,8 @@
 struct et_delegate {
     qc_client *client;
     et_qnn_blob blob;
-    bool shares; // the client is that of a sibling's delegate
+    bool shares;                // the client is that of a sibling's delegate
+    qc_composed own, *composed; // graphs of a DLC file: of this delegate, or of the sibling's
     qc_graph *graph;
     qrn_arena *arena;
     const void **in; // of the graph's tensors; state is set for good, the rest by each execution
@@ -113,14 +114,27 @@ static bool find_sibling(const et_method *m, et_delegate *d) {
         if (o->blob.n_bytes == d->blob.n_bytes && o->blob.signature == d->blob.signature &&
             memcmp(o->blob.bytes, d->blob.bytes, d->blob.n_bytes) == 0) {
             d->client = o->client;
+            d->composed = o->composed;
             d->shares = true;
         }
     }
     return d->shares;
 }
 
+// Graphs of a DLC file are built and compiled here.
+static qrn_status compose_graph(const et_method *m, et_delegate *d) {
+    const qc_dlc_source from = {.bytes = d->blob.bytes, .n_bytes = d->blob.n_bytes};
+    if (!d->composed) {
+        QRN_TRY(qc_compose(d->client, &from, &d->own));
+        d->composed = &d->own;
+    }
+    return qc_composed_graph(d->client, d->composed, m->def->name, &d->graph);
+}
+
 static qrn_status load_graph(const et_method *m, et_delegate *d) {
     const et_qnn_blob *blob = &d->blob;
+    if (blob->is_dlc)
+        return compose_graph(m, d);
     qc_system *system = NULL;
     const QnnSystemContext_BinaryInfoV3_t *info = NULL;
     QRN_TRY(qc_system_open(NULL, &system));
@@ -264,6 +278,7 @@ void et_delegate_close(et_delegate *d) {
     et_vote_withdraw(&d->vote);
     if (!d->shares)
         qc_close(d->client);
+    qc_composed_free(&d->own);
     qrn_arena_destroy(d->arena);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Delegates of the kind "QnnBackend": a context binary that runs on a QNN library. What the
-// payload looks like is in docs/executorch.md.
+// Delegates of the kind "QnnBackend": a context binary or a DLC file that runs on a QNN library.
+// What the payload looks like is in docs/executorch.md.
 #ifndef QRN_FRONTEND_EXECUTORCH_DELEGATE_H
 #define QRN_FRONTEND_EXECUTORCH_DELEGATE_H
 
@@ -24,6 +24,7 @@ typedef struct et_qnn_blob {
     const void *bytes;
     size_t n_bytes;
     int64_t signature;
+    bool is_dlc; // graphs that are compiled here (online_prepare); else a context binary
 } et_qnn_blob;
 
 // Messages do not name the program.

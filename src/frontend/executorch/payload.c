@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The two parts of a QnnBackend delegate: the options it was compiled with, and the blob around the
-// context binary.
+// context binary, or a DLC file as it is.
 #include "frontend/executorch/delegate.h"
 #include "frontend/client/flat.h"
 
@@ -57,10 +57,10 @@ qrn_status et_qnn_blob_parse(const void *data, size_t size, et_qnn_blob *out) {
         return QRN_FAIL(QRN_E_UNSUPPORTED,
                         "made by release 0.7 or older with online_prepare, which has been given "
                         "up since; export the model again");
-    if (size >= 4 && memcmp(p, "PK\3\4", 4) == 0)
-        return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "made with online_prepare: it holds a DLC, which is not supported; export "
-                        "without online_prepare");
+    if (size >= 12 && memcmp(p, "PK\3\4", 4) == 0) { // a DLC file, without a header of its own
+        *out = (et_qnn_blob){p, size, (int64_t)load(p + 4, 8), true};
+        return QRN_OK;
+    }
     if (magic != MAGIC)
         return QRN_FAIL(QRN_E_BINARY, "it does not begin as a QNN payload does");
     uint64_t bytes = load(p + 12, 8);
@@ -69,6 +69,6 @@ qrn_status et_qnn_blob_parse(const void *data, size_t size, et_qnn_blob *out) {
         return QRN_FAIL(QRN_E_BINARY,
                         "a context binary of %llu bytes in a payload of %zu; is the file cut off?",
                         (unsigned long long)bytes, size);
-    *out = (et_qnn_blob){p + header, (size_t)bytes, (int64_t)load(p + 4, 8)};
+    *out = (et_qnn_blob){p + header, (size_t)bytes, (int64_t)load(p + 4, 8), false};
     return QRN_OK;
 }

@@ -21,7 +21,7 @@
 
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp (with --soc), gpu, saver or path"},
+     "cpu (default), htp (with --soc), gpu, saver, ir, path"},
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "target SoC by name or number, or none (htp, saver)"},
     {"precision", 0, QT_CHOICE, "P", offsetof(qt_backend_options, precision), QT_GPU_PRECISIONS,
@@ -137,6 +137,8 @@ static bool is_named(const char *name, const char *kind) {
     return strcasestr(slash ? slash + 1 : name, kind);
 }
 
+static bool is_ir(const char *name) { return strcmp(name, "ir") == 0 || is_named(name, "QnnIr"); }
+
 // The target SoC: what --soc says, what a binary was made for, or the default. 0: none.
 static int choose_soc(const qt_backend_options *opt, const char *name,
                       const qt_backend_extras *extras, uint32_t *out) {
@@ -211,7 +213,7 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
     int code = choose_soc(opt, name, extras, &o.soc);
     if (code != QT_EXIT_OK)
         return code;
-    if (o.soc && is_named(name, "saver"))
+    if (o.soc && (is_named(name, "saver") || is_ir(name)))
         o.stands_for = QNN_BACKEND_ID_HTP;
     if (qc_open(name, &o, out) == QRN_OK)
         return check_opened(opt, extras, out);

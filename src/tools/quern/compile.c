@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// quern compile: ONNX models to a context binary. Several models become the graphs of one context,
-// whose equal weights are stored once.
+// quern compile: ONNX models to a context binary, or to a DLC file, whose graphs are not compiled
+// yet. Several models become the graphs of one context, whose equal weights are stored once.
 #include "tools/quern/adapter.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
@@ -13,6 +13,7 @@
 
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
+#include "IR/QnnIrGraph.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -105,7 +106,18 @@ static int name_parts(job *j, const qt_list *args) {
     return QT_EXIT_OK;
 }
 
+// A DLC file by the end of its name, or whatever the IR library writes.
+static bool is_dlc(const qt_compile_options *o) {
+    size_t n = o->output ? strlen(o->output) : 0;
+    bool named = n > 4 && strcmp(o->output + n - 4, ".dlc") == 0;
+    return o->backend.backend ? strcmp(o->backend.backend, "ir") == 0 ||
+                                    strstr(o->backend.backend, "libQnnIr") != NULL
+                              : named;
+}
+
 static bool is_htp(const qt_compile_options *o) {
+    if (is_dlc(o))
+        return false;
     return !o->backend.backend || strcmp(o->backend.backend, "htp") == 0 ||
            strstr(o->backend.backend, "Htp");
 }
@@ -126,7 +138,14 @@ static int check_options(const qt_compile_options *o) {
     const char *precision = o->backend.precision;
     bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->cores || o->dlbc || o->formats;
     if (asks && !is_htp(o)) {
-        qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+        if (is_dlc(o))
+            qt_error("options of the HTP do not go with a DLC file: its graphs are compiled later");
+        else
+            qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+        return QT_EXIT_USAGE;
+    }
+    if (o->adapters.n && is_dlc(o)) {
+        qt_error("--adapter does not go with a DLC file: adapters are for compiled graphs");
         return QT_EXIT_USAGE;
     }
     if (precision && is_htp(o) && strcmp(precision, "fp16") != 0 &&
@@ -153,7 +172,7 @@ static bool can_share(const qt_compile_options *o) {
 static int open_client(job *j) {
     qt_backend_options b = j->opt->backend;
     if (!b.backend)
-        b.backend = "htp";
+        b.backend = is_dlc(j->opt) ? "ir" : "htp";
     QnnHtpContext_CustomConfig_t share = {.option =
                                               QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
                                           .weightSharingEnabled = true};
@@ -174,6 +193,7 @@ static int open_client(job *j) {
 // The options of a graph as the API has them.
 typedef struct graph_configs {
     QnnHtpGraph_CustomConfig_t custom[MAX_CONFIGS];
+    QnnIrGraph_CustomConfig_t no_file;
     QnnGraph_Config_t list[MAX_CONFIGS];
     const QnnGraph_Config_t *pointers[MAX_CONFIGS + 1];
     size_t n;
@@ -188,7 +208,12 @@ static void add_config(graph_configs *c, QnnHtpGraph_CustomConfig_t custom) {
 }
 
 static void make_configs(const qt_compile_options *o, graph_configs *c) {
-    *c = (graph_configs){.n = 0};
+    *c = (graph_configs){.n = 0, .no_file = QNN_IR_GRAPH_CUSTOM_CONFIG_INIT};
+    if (is_dlc(o)) { // the whole context is taken when all graphs are in it
+        c->list[0] = (QnnGraph_Config_t){.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
+                                         .customConfig = &c->no_file};
+        c->pointers[c->n++] = &c->list[0];
+    }
     if (o->level)
         add_config(c, (QnnHtpGraph_CustomConfig_t){
                           .option = QNN_HTP_GRAPH_CONFIG_OPTION_OPTIMIZATION,
@@ -386,7 +411,7 @@ static int run(const void *options, const qt_list *args) {
 const qt_command qt_compile = {
     .name = "compile",
     .summary = "compile models to a context binary",
-    .args = "MODEL... -o FILE --soc SOC",
+    .args = "MODEL... -o FILE [--soc SOC]",
     .min_args = 1,
     .max_args = 64,
     .about =
@@ -394,6 +419,8 @@ const qt_command qt_compile = {
         "binary. "
         "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
         "every client of the API.\n"
+        "An output that ends in .dlc becomes a DLC file: graphs with their weights that are not "
+        "compiled for a chip yet; --soc then says which chip the nodes are chosen for.\n"
         "Several models become graphs of one context: weights that they have in common are "
         "stored once.\n"
         "Adapters (LoRA) are files with other values for some constants of all graphs, applied "
@@ -406,7 +433,8 @@ const qt_command qt_compile = {
                  {"quern compile small.onnx large.onnx -o both.bin --soc SM8750 -O 3",
                   "Two graphs that share weights."},
                  {"quern compile net.onnx -o net.bin --soc SM8750 -u 'lora_*' -a math.npz",
-                  "With an adapter, net.math.bin."}},
+                  "With an adapter, net.math.bin."},
+                 {"quern compile net.onnx -o net.dlc", "Not compiled yet: a DLC file."}},
     .options_size = sizeof(qt_compile_options),
     .run = run,
 };

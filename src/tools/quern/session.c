@@ -152,22 +152,8 @@ static const ox_port *ports_of(qc_graph *g, qc_tensor *const *list, uint32_t n,
     return ports;
 }
 
-static int load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
-                qt_session *s) {
-    double t0 = qt_now_ms();
-    const qt_backend_extras extras = {.soc = from->soc, .no_context = true};
-    int code = qt_open_backend(backend, &extras, &s->client);
-    if (code != QT_EXIT_OK)
-        return code;
-    double t1 = qt_now_ms();
-    s->open_ms = t1 - t0;
-    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
-                                       .isPersistentBinary = 1};
-    const QnnContext_Config_t *configs[] = {&stays, NULL};
-    if (qc_load(s->client, from->bytes, from->n_bytes, configs, NULL) != QRN_OK ||
-        qc_graph_retrieve(s->client, from->graph, &s->model.graph) != QRN_OK)
-        return refused(path);
-    s->load_ms = qt_now_ms() - t1;
+// What a graph that did not come from an import has for ports.
+static int add_ports(const char *path, const qt_loaded *from, qt_session *s) {
     qc_graph *g = s->model.graph;
     s->model.inputs =
         ports_of(g, g->inputs, g->n_inputs, from->names ? from->names->inputs : NULL, from->native);
@@ -181,16 +167,52 @@ static int load(const char *path, const qt_loaded *from, const qt_backend_option
     return QT_EXIT_FAILURE;
 }
 
+static qrn_status load_graph(const char *path, const qt_loaded *from, qt_session *s) {
+    (void)path;
+    const QnnContext_Config_t stays = {.option = QNN_CONTEXT_CONFIG_PERSISTENT_BINARY,
+                                       .isPersistentBinary = 1};
+    const QnnContext_Config_t *configs[] = {&stays, NULL};
+    QRN_TRY(qc_load(s->client, from->bytes, from->n_bytes, configs, NULL));
+    return qc_graph_retrieve(s->client, from->graph, &s->model.graph);
+}
+
+static qrn_status compose_graph(const char *path, const qt_loaded *from, qt_session *s) {
+    const qc_dlc_source file = {.path = path};
+    qc_composed graphs;
+    QRN_TRY(qc_compose(s->client, &file, &graphs));
+    qrn_status st = qc_composed_graph(s->client, &graphs, from->graph->graphName, &s->model.graph);
+    qc_composed_free(&graphs);
+    return st;
+}
+
+static int load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                qrn_status (*get)(const char *, const qt_loaded *, qt_session *), qt_session *out) {
+    qt_session s = {0};
+    double t0 = qt_now_ms();
+    const qt_backend_extras extras = {.soc = from->soc, .no_context = get == load_graph};
+    int code = qt_open_backend(backend, &extras, &s.client);
+    double t1 = qt_now_ms();
+    s.open_ms = t1 - t0;
+    if (code == QT_EXIT_OK && get(path, from, &s) != QRN_OK)
+        code = refused(path);
+    s.load_ms = qt_now_ms() - t1;
+    if (code == QT_EXIT_OK)
+        code = add_ports(path, from, &s);
+    if (code == QT_EXIT_OK)
+        *out = s;
+    else
+        qt_session_close(&s);
+    return code;
+}
+
 int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
                     qt_session *s) {
-    qt_session made = {0};
-    int code = load(path, from, backend, &made);
-    if (code != QT_EXIT_OK) {
-        qt_session_close(&made);
-        return code;
-    }
-    *s = made;
-    return QT_EXIT_OK;
+    return load(path, from, backend, load_graph, s);
+}
+
+int qt_session_compose(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                       qt_session *s) {
+    return load(path, from, backend, compose_graph, s);
 }
 
 void qt_session_close(qt_session *s) {

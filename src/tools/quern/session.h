@@ -85,6 +85,9 @@ typedef struct qt_loaded {
     const ox_graph *names; // (optional) other names for its inputs and outputs
     bool native;           // quantized values instead of real ones
 } qt_loaded;
+// The same for a graph of a DLC file, which is built and compiled; bytes are not used.
+int qt_session_compose(const char *path, const qt_loaded *from, const qt_backend_options *backend,
+                       qt_session *s);
 int qt_session_load(const char *path, const qt_loaded *from, const qt_backend_options *backend,
                     qt_session *s);
 void qt_session_close(qt_session *s); // a cleared one is fine

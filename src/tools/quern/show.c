@@ -6,6 +6,7 @@
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/cost.h"
+#include "tools/quern/dlc.h"
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
@@ -378,9 +379,29 @@ static int show_gguf(const show_options *o, const char *path) {
     return qt_show_gguf(path, o->json);
 }
 
+static int show_dlc(const show_options *o, const char *path) {
+    qt_dlc d;
+    if (o->dot || o->compiled || o->verify || o->in.dims.n) {
+        qt_error("%s: --%s is not for DLC files", path,
+                 o->dot        ? "dot"
+                 : o->compiled ? "compiled"
+                 : o->verify   ? "verify"
+                               : "dim");
+        return QT_EXIT_USAGE;
+    }
+    int code = qt_dlc_open(path, &d);
+    if (code != QT_EXIT_OK)
+        return code;
+    code = qt_dlc_show(&d, o->json, false);
+    qt_dlc_close(&d);
+    return code;
+}
+
 static int run(const void *options, const qt_list *args) {
     show_options o = *(const show_options *)options;
     o.in.random = true; // no input is needed
+    if (qt_is_dlc(args->items[0]))
+        return show_dlc(&o, args->items[0]);
     bool binary = qt_is_binary(args->items[0]);
     if (!binary && ql_gguf_is_file(args->items[0]))
         return show_gguf(&o, args->items[0]);
@@ -426,7 +447,8 @@ const qt_command qt_show = {
     .max_args = 1,
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
              "memory; of a context binary the graphs with their tensors, encodings, options and "
-             "sizes, and the chip it was made for; of a GGUF file the keys and tensors.\n"
+             "sizes, and the chip it was made for; of a DLC file the records and graphs; of a GGUF "
+             "file the keys and tensors.\n"
              "MACs are those of convolutions and matmuls, as quern estimate counts them. "
              "The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Models and graphs of context binaries behind one face.
+// Models and graphs of DLC files and context binaries behind one face.
 #include "tools/quern/subject.h"
 
 #include "tools/quern/context_node.h"
@@ -83,6 +83,16 @@ static int open_binary(const qt_input_options *opt, qt_subject *s) {
     return pose_as_model(s, opt->native);
 }
 
+static int open_dlc(const qt_input_options *opt, qt_subject *s) {
+    double t0 = qt_now_ms();
+    int code = qt_dlc_open(s->path, &s->dlc);
+    if (code == QT_EXIT_OK)
+        code = qt_dlc_graph(&s->dlc, opt->graph, &s->dlc_graph);
+    s->graph = &s->dlc_graph;
+    s->load_ms = qt_now_ms() - t0;
+    return code == QT_EXIT_OK ? pose_as_model(s, opt->native) : code;
+}
+
 // A model around a context binary: values are those of the model's own types, as they are stored.
 static int open_context(const qt_input_options *opt, qt_subject *s) {
     s->wrapper = s->model;
@@ -107,11 +117,16 @@ static int open_model(const qt_input_options *opt, qt_subject *s) {
 
 int qt_subject_open(const char *path, const qt_input_options *opt, qt_subject *out) {
     qt_subject s = {.path = path};
-    int code = qt_is_binary(path) ? open_binary(opt, &s) : open_model(opt, &s);
-    if (code == QT_EXIT_OK)
+    int code = qt_is_dlc(path)      ? open_dlc(opt, &s)
+               : qt_is_binary(path) ? open_binary(opt, &s)
+                                    : open_model(opt, &s);
+    if (code == QT_EXIT_OK) {
         *out = s;
-    else
+        if (s.graph == &s.dlc_graph)
+            out->graph = &out->dlc_graph;
+    } else {
         qt_subject_close(&s);
+    }
     return code;
 }
 
@@ -119,6 +134,7 @@ void qt_subject_close(qt_subject *s) {
     ox_model_close(s->model);
     ox_model_close(s->wrapper);
     qt_binary_close(&s->binary);
+    qt_dlc_close(&s->dlc);
     *s = (qt_subject){0};
 }
 
@@ -126,6 +142,10 @@ int qt_subject_session(const qt_subject *sub, const qt_backend_options *backend,
                        const ox_options *import, qt_session *s) {
     if (!sub->graph)
         return qt_session_open(sub->path, sub->model, backend, import, s);
+    if (sub->dlc.handle) {
+        const qt_loaded composed = {.graph = sub->graph, .native = sub->native};
+        return qt_session_compose(sub->path, &composed, backend, s);
+    }
     const QnnSystemContext_BinaryInfoV3_t *v = sub->binary.info;
     qt_backend_options b = *backend;
     int code = qt_backend_of_binary(sub->path, v->backendId, &b);

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 //
-// What a command runs: an ONNX model, or a graph of a context binary, which may be inside of an
-// ONNX model or beside it (EPContext nodes). A binary's graph poses as a model that has inputs and
-// outputs alone, so that inputs are found and read in the same way.
+// What a command runs: an ONNX model, a graph of a DLC file, or a graph of a context binary, which
+// may be inside of an ONNX model or beside it (EPContext nodes). A graph of a file poses as a model
+// that has inputs and outputs alone, so that inputs are found and read in the same way.
 #ifndef QRN_TOOLS_QUERN_SUBJECT_H
 #define QRN_TOOLS_QUERN_SUBJECT_H
 
 #include "tools/quern/binary.h"
+#include "tools/quern/dlc.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/session.h"
 
@@ -16,6 +17,8 @@ typedef struct qt_subject {
     ox_model *wrapper; // an ONNX model around the binary, or NULL
     qt_binary binary;
     const QnnSystemContext_GraphInfoV3_t *graph; // NULL: an ONNX model
+    qt_dlc dlc;                                  // cleared: not a DLC file
+    QnnSystemContext_GraphInfoV3_t dlc_graph;
     bool native;
     double load_ms; // reading the model, or describing the binary
 } qt_subject;
