@@ -51,7 +51,8 @@ def make(where, key, more, value):
     s = session(NET, options, config, fallback=True)
     if dynamic:
         s.set_ep_dynamic_options(dynamic)
-    return s if options.get("enable_htp_prepare_only") == "1" else s.run(None, {"x": X}, run)[0]
+    only_writes = "1" in (options.get("enable_htp_prepare_only"), options.get("dump_qnn_ir_dlc"))
+    return s if only_writes else s.run(None, {"x": X}, run)[0]
 
 
 @pytest.mark.parametrize("where, key, more, value", LEGAL)

@@ -139,9 +139,29 @@ static qrn_status check_kind(const qe_ep *ep) {
     return QRN_OK;
 }
 
+// A serializer that gets all calls in place of the backend's library; `path` stays where there is
+// none.
+static qrn_status take_serializer(const qe_ep *ep, char *path, size_t size) {
+    const qe_options *o = &ep->opt;
+    const char *ir = o->ir_path && o->ir_path[0] ? o->ir_path : "libQnnIr.so";
+    bool saver = o->saver_path && o->saver_path[0];
+    if (saver && o->dump_dlc)
+        return QRN_FAIL(QRN_E_CONFIG, "options qnn_saver_path and dump_qnn_ir_dlc: only one "
+                                      "library can get the calls; leave one out");
+    if (saver)
+        snprintf(path, size, "%s", o->saver_path);
+    else if (o->dump_dlc && strchr(ir, '/'))
+        snprintf(path, size, "%s", ir);
+    else if (o->dump_dlc)
+        find_library(ir, path, size);
+    if (!o->dump_dlc && (o->dlc_dir || o->ir_path))
+        qe_say(ep->log, ORT_LOG_WARNING, "option %s has no effect without dump_qnn_ir_dlc",
+               o->dlc_dir ? "dump_qnn_ir_dlc_dir" : "qnn_ir_backend_path");
+    return QRN_OK;
+}
+
 qrn_status qe_backend_open(qe_ep *ep) {
     char path[PATH_MAX];
-    const char *saver = ep->opt.saver_path;
     if (ep->opt.backend_path && strchr(ep->opt.backend_path, '/'))
         snprintf(path, sizeof path, "%s", ep->opt.backend_path);
     else if (ep->opt.backend_path)
@@ -149,8 +169,7 @@ qrn_status qe_backend_open(qe_ep *ep) {
     else
         qe_library_path(ep->backend, path, sizeof path);
     ep->backend = kind_of(path, ep->backend); // that a serializer stands for
-    if (saver && saver[0])
-        snprintf(path, sizeof path, "%s", saver);
+    QRN_TRY(take_serializer(ep, path, sizeof path));
     QRN_TRY(ep->opt.share_contexts ? qe_share_join(ep, path) : qe_client_open(ep, path));
     ep->backend = kind_of_client(ep);
     QRN_TRY(check_kind(ep));
@@ -181,6 +200,6 @@ static qrn_status make_graph(qe_ep *ep, void *configs) {
 
 qrn_status qe_check_graph_options(qe_ep *ep) {
     qe_graph_room room;
-    const QnnGraph_Config_t **configs = qe_graph_configs(ep, &room);
+    const QnnGraph_Config_t **configs = qe_graph_configs(ep, "options", &room);
     return configs ? qe_in_scratch(ep, make_graph, (void *)configs) : QRN_OK;
 }

@@ -7,7 +7,9 @@
 #include "GPU/QnnGpuGraph.h"
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpGraph.h"
+#include "IR/QnnIrGraph.h"
 
+#include <stdio.h>
 #include <string.h>
 
 // In the order of qe_priorities.
@@ -119,10 +121,28 @@ static void add_sizes(const qe_options *o, qe_graph_room *room, size_t *n) {
                                           .numCores = (uint32_t)o->n_cores});
 }
 
-const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room) {
+// The file of a graph, "<folder>/<graph>.dlc". One that is too long fails when it is written.
+static const QnnGraph_Config_t **dlc_configs(const qe_options *o, const char *graph,
+                                             qe_graph_room *room) {
+    const char *folder = o->dlc_dir && o->dlc_dir[0] ? o->dlc_dir : ".";
+    size_t n = 0, at = strlen(folder) + 1;
+    snprintf(room->path, sizeof room->path, "%s/%s.dlc", folder, graph);
+    for (char *p = room->path + at; at < sizeof room->path && *p; p++)
+        if (*p == '/')
+            *p = '_';
+    QnnIrGraph_CustomConfig_t value = QNN_IR_GRAPH_CUSTOM_CONFIG_INIT;
+    value.serializationOption.outputPath = room->path;
+    add_bytes(room, &n, &value, sizeof value);
+    return room->list;
+}
+
+const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, const char *graph,
+                                           qe_graph_room *room) {
     const qe_options *o = &ep->opt;
     size_t n = 0;
     *room = (qe_graph_room){0};
+    if (o->dump_dlc)
+        return dlc_configs(o, graph, room);
     if (ep->backend == QE_BACKEND_GPU)
         return gpu_configs(o, room);
     if (ep->backend != QE_BACKEND_HTP)

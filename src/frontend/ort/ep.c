@@ -344,6 +344,8 @@ static qrn_status check_folders(const qe_options *o) {
         QRN_TRY(qe_folder_ready("json_qnn_graph_dir", o->json_dir));
     if (o->op_trace)
         QRN_TRY(qe_folder_ready("framework_op_trace_dir", o->trace_dir));
+    if (o->dump_dlc)
+        QRN_TRY(qe_folder_ready("dump_qnn_ir_dlc_dir", o->dlc_dir));
     return o->dump_input ? qe_folder_ready("dump_qnn_ep_input_graph_dir", o->input_dir) : QRN_OK;
 }
 

@@ -16,6 +16,7 @@
 
 #include "HTP/QnnHtpDevice.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -79,8 +80,10 @@ typedef struct qe_graph_room {
     QnnGraph_Config_t configs[QE_MAX_CONFIGS];
     const QnnGraph_Config_t *list[QE_MAX_CONFIGS + 1];
     _Alignas(16) unsigned char values[QE_MAX_CONFIGS][64];
+    char path[PATH_MAX];
 } qe_graph_room;
-const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, qe_graph_room *room);
+// `graph` is its name, by which a DLC file is called.
+const QnnGraph_Config_t **qe_graph_configs(const qe_ep *ep, const char *graph, qe_graph_room *room);
 
 typedef struct qe_context_room {
     QnnContext_Config_t configs[QE_MAX_CONFIGS];

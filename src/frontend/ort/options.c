@@ -67,7 +67,6 @@ typedef struct row {
     { key, IDLE, 0, 0, most, NULL, why }
 #define REFUSE(key, why)                                                                           \
     { key, NEVER, 0, 0, 0, NULL, why }
-#define NO_DLC "DLC files are not written: there is no libQnnIr.so"
 static const row rows[] = {
     CHOOSE("backend_type", backend_type, backends),
     WORDS("backend_path", backend_path),
@@ -105,6 +104,9 @@ static const row rows[] = {
     FLAG("skip_qnn_version_check", any_version),
     WORDS("op_packages", packages),
     WORDS("qnn_saver_path", saver_path),
+    FLAG("dump_qnn_ir_dlc", dump_dlc),
+    WORDS("dump_qnn_ir_dlc_dir", dlc_dir),
+    WORDS("qnn_ir_backend_path", ir_path),
     WORDS("op_affinity", affinity_path),
     FLAG("dump_json_qnn_graph", dump_json),
     WORDS("json_qnn_graph_dir", json_dir),
@@ -122,10 +124,8 @@ static const row rows[] = {
             "the library chooses the threads that compile a split graph"),
     NOTHING("enable_htp_cross_device_prepare", 1,
             "every chip can be compiled for on every machine"),
-    REFUSE("dump_qnn_ir_dlc", NO_DLC),
-    REFUSE("dump_qnn_ir_dlc_dir", NO_DLC),
-    REFUSE("qnn_ir_backend_path", NO_DLC),
-    REFUSE("skip_backend_op_validation", NO_DLC),
+    NOTHING("skip_backend_op_validation", 1,
+            "the library that writes DLC files checks their nodes by itself"),
     REFUSE("genie_log_level", "Genie is not part of this provider"),
     REFUSE("enable_dx12_shared_memory_allocator", "Direct3D exists on Windows only"),
 };
@@ -221,8 +221,8 @@ static qrn_status refuse_list(const char *key, const char *value) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strchr(value, ',') && strcmp(keys[i], key) == 0)
             return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "option %s: '%s': a model for several chips is a DLC file, which is "
-                            "not written; name one chip",
+                            "option %s: '%s': a model for several chips is a DLC file of context "
+                            "binaries, which is not written; name one chip",
                             key, value);
     return QRN_OK;
 }

@@ -41,10 +41,10 @@ typedef struct qe_options {
     int64_t share_resources_too, reused_io_mb;
     // of the library
     bool any_version, shared_memory;
-    const char *packages, *saver_path, *affinity_path;
+    const char *packages, *saver_path, *affinity_path, *ir_path;
     // what is written
-    bool dump_json, op_trace, dump_input;
-    const char *json_dir, *trace_dir, *input_dir;
+    bool dump_json, op_trace, dump_input, dump_dlc;
+    const char *json_dir, *trace_dir, *input_dir, *dlc_dir;
     // keys of the session
     bool no_fallback, context_enable, context_embed, share_contexts, stop_sharing;
     const char *context_path;

@@ -211,7 +211,7 @@ qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, q
     QRN_TRY(graph_name(ep, fused->name, name, sizeof name));
     // Other providers that read a context model expect values as wide as onnxruntime's.
     ox_options options = {.graph_name = name,
-                          .graph_configs = qe_graph_configs(ep, &room),
+                          .graph_configs = qe_graph_configs(ep, name, &room),
                           .allow_fp16 = ep->opt.allow_fp16,
                           .note = qe_note,
                           .note_ctx = ep,

@@ -68,7 +68,7 @@ static qrn_status keep_largest(const ox_model *m, ox_plan *plan) {
 qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
     qe_graph_room room;
     planning p = {ep, g->model};
-    const ox_options import = {.graph_configs = qe_graph_configs(ep, &room),
+    const ox_options import = {.graph_configs = qe_graph_configs(ep, "trial", &room),
                                .allow_fp16 = ep->opt.allow_fp16,
                                .packages = ep->packages,
                                .n_packages = ep->n_packages};

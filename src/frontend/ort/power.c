@@ -55,7 +55,8 @@ qrn_status qe_power_vote(const qe_ep *ep, int wanted, uint32_t rpc_latency_us) {
 qrn_status qe_power_start(qe_ep *ep) {
     const qc_client *c = ep->client;
     QnnDevice_Infrastructure_t infra = NULL;
-    if (ep->backend != QE_BACKEND_HTP || !c->qnn.deviceGetInfrastructure)
+    bool has_clocks = ep->backend == QE_BACKEND_HTP && !ep->opt.dump_dlc;
+    if (!has_clocks || !c->qnn.deviceGetInfrastructure)
         return QRN_OK;
     QRN_TRY(qc_check(c, c->qnn.deviceGetInfrastructure(&infra), "deviceGetInfrastructure"));
     if (infra->infraType != QNN_HTP_DEVICE_INFRASTRUCTURE_TYPE_PERF)
