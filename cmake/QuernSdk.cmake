@@ -23,7 +23,8 @@ endfunction()
 foreach(library IN LISTS libraries)
     quern_sdk_link(lib "${CMAKE_INSTALL_LIBDIR}" "lib${library}.so")
 endforeach()
-foreach(program IN ITEMS quern qnn_executor_runner qnn-profile-viewer
+foreach(program IN ITEMS quern qairt-dlc-info qairt-dlc-diff qairt-dlc-to-json
+        qnn_executor_runner qnn-profile-viewer
         qnn-op-package-generator qnn-onnx-converter qnn-model-lib-generator)
     if(TARGET ${program})
         quern_sdk_link(bin "${CMAKE_INSTALL_BINDIR}" "${program}")

@@ -2,15 +2,16 @@
 """DLC files on the command line: written, read by a second reader, run, shown, and damaged."""
 import json
 import struct
+import subprocess
+from pathlib import Path
 
 import numpy as np
 import pytest
-from onnx import TensorProto as T, helper as h
 from onnx.reference import ReferenceEvaluator
 
 from cli_binary import conv_net, qdq_net
 from dlc_file import Dlc, topology, write
-from harness import REFUSED, USAGE, add_relu, model, ok, ok_json, refuses
+from harness import BIN, REFUSED, USAGE, add_relu, ok, ok_json, refuses
 
 
 def compile_(net, *args):
@@ -95,6 +96,53 @@ def test_a_file_is_shown(tmp_path):
     report = ok_json("show", out, "--json")
     assert report["graphs"][0]["ops"] == 2 and report["version"] == [1, 0]
     refuses(USAGE, "show", out, "--dot", says="--dot is not for DLC files")
+
+
+def program(name, *args, code=0):
+    p = subprocess.run([Path(BIN).parent / f"qairt-dlc-{name}", *map(str, args)],
+                       capture_output=True, text=True, timeout=60)
+    assert p.returncode == code and "Sanitizer" not in p.stderr, (p.returncode, p.stderr)
+    return p.stdout if code in (0, 1) and p.stdout else p.stderr
+
+
+def test_the_programs_print_a_file(tmp_path):
+    out = compile_(qdq_net(tmp_path / "net.onnx"))
+    text = program("info", "--input_dlc", out, "--all")
+    assert "graph net  " in text and "UFIXED_POINT_8 [2, 8]  8 bits, scale 0.05" in text
+    assert program("info", "-i", out, "--json").startswith("{")
+    program("to-json", "-i", out, "-o", tmp_path / "net.json")
+    top = json.loads((tmp_path / "net.json").read_text())
+    assert top == json.loads(program("to-json", out)) and top["metadata"]["format"] == "quern-dlc"
+    g = Dlc(out).graphs["net"]
+    for t in top["graphs"][0]["tensors"]:
+        same = g.tensors[t["name"]]
+        assert t["dims"] == same["dims"]
+        if "bytes" in t:
+            assert bytes.fromhex(t["bytes"]) == g.dlc.bytes_of("model.weights", same["data"], 64)
+        if t.get("encoding", {}).get("kind") == "AXIS":
+            assert np.array_equal(np.float32(t["encoding"]["scales"]), g.lists(same["encoding"])[0])
+
+
+def test_the_programs_tell_differences(tmp_path):
+    one = compile_(add_relu(tmp_path / "net.onnx"))
+    same = one.rename(tmp_path / "one.dlc")
+    other = compile_(add_relu(tmp_path / "net.onnx", bias=(1, 2, 3)))
+    assert program("diff", same, same) == "the graphs are equal\n"
+    assert "tensor b: other data\n1 differences\n" in program("diff", same, other, code=1)
+    wide = compile_(add_relu(tmp_path / "net.onnx", shape=(4, 3)))
+    text = program("diff", "--input_dlc_one", same, "--input_dlc_two", wide, code=1)
+    first, second = "APP_WRITE FLOAT_32 [2, 3]", "APP_WRITE FLOAT_32 [4, 3]"
+    assert f"tensor x: {first}, in the second file {second}" in text
+    broken = tmp_path / "bad.dlc"
+    broken.write_bytes(write(graph(relu(type="Elu")))[:-3])
+    assert "bad.dlc" in program("diff", same, broken, code=3)
+    assert "two files are needed" in program("diff", same, code=2)
+    assert "--input_dlc is needed" in program("info", code=2)
+    assert "of Quern" in program("info", "--version")
+    a, b = tmp_path / "a.dlc", tmp_path / "b.dlc"
+    a.write_bytes(write(graph(relu())))
+    b.write_bytes(write(graph(relu(type="Tanh"))))
+    assert "node relu: Relu, in the second file Tanh" in program("diff", a, b, code=1)
 
 
 def test_options_of_a_chip_do_not_go_with_a_file(tmp_path):
