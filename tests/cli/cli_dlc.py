@@ -73,6 +73,25 @@ def test_results_are_those_of_the_model(make, chip, tmp_path):
     assert np.allclose(composed, expected, atol=0.11 if make is qdq_net else 0.01)
 
 
+def test_a_file_is_compiled_and_checked(tmp_path):
+    net = conv_net(tmp_path / "net.onnx")
+    dlc, binary, direct = compile_(net, "--soc", "SM8650"), tmp_path / "d.bin", tmp_path / "o.bin"
+    options = ("--soc", "SM8650", "--vtcm-mb", 2)
+    ok("compile", dlc, "-o", binary, *options)
+    ok("compile", net, "-o", direct, *options)
+    assert all('"vtcm_mb": 2,' in ok("show", b, "--json").stdout for b in (binary, direct))
+    x = np.random.default_rng(3).standard_normal((1, 3, 6, 5)).astype(np.float32)
+    assert np.array_equal(results(binary, {"x": x}, tmp_path), results(direct, {"x": x}, tmp_path))
+    text = ok("check", dlc, "--soc", "SM8650").stdout
+    assert "1 graphs, 4 ops, all accepted by HTP_QTI_AISW" in text
+    refuses(USAGE, "compile", dlc, "-o", binary, "--soc", "SM8650", "-u", "w", says="--updatable")
+    path = tmp_path / "bad.dlc"
+    path.write_bytes(write(graph(relu(type="NoSuchOp"))))
+    refuses(REFUSED, "check", path, says=["bad.dlc", "NoSuchOp"])
+    refuses(REFUSED, "compile", path, "-o", tmp_path / "x.bin", "--soc", "SM8650", says="NoSuchOp")
+    assert not (tmp_path / "x.bin").exists()
+
+
 def test_several_graphs_and_the_same_bytes_again(tmp_path):
     one, two = add_relu(tmp_path / "one.onnx"), add_relu(tmp_path / "two.onnx", bias=(1, 2, 3))
     both = tmp_path / "both.dlc"

@@ -208,6 +208,7 @@ typedef struct qc_dlc_source {
     const char *path; // or NULL
     const void *bytes;
     uint64_t n_bytes;
+    const QnnGraph_Config_t **configs; // (optional) of every graph, ends with NULL
 } qc_dlc_source;
 
 // For questions to the System library; its systemDlcFree ends it.

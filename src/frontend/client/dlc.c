@@ -28,7 +28,42 @@ qrn_status qc_dlc_open(qc_system *s, const qc_dlc_source *from, QnnSystemDlc_Han
         "not a DLC file of Quern");
 }
 
-static qrn_status compose(qc_client *c, qc_system *s, QnnSystemDlc_Handle_t dlc, qc_composed *out) {
+// The same options for every graph of the file, by their names.
+static qrn_status name_configs(qc_system *s, QnnSystemDlc_Handle_t dlc,
+                               const QnnGraph_Config_t **configs, qrn_arena *a,
+                               const QnnSystemDlc_GraphConfigInfo_t ***out, uint32_t *n) {
+    QnnSystemDlc_GraphInfoHandle_t *graphs = NULL;
+    uint32_t n_configs = 0;
+    *n = 0;
+    if (!configs)
+        return QRN_OK;
+    if (s->version.minor < 14)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s does not tell the graphs of a DLC file", s->path);
+    QRN_TRY(qc_system_check(s, s->fn.systemDlcGetComposableGraphInfoHandles(dlc, &graphs, n),
+                            "its graphs cannot be listed"));
+    while (configs[n_configs])
+        n_configs++;
+    QnnSystemDlc_GraphConfigInfo_t *infos = qrn_arena_alloc(a, *n * sizeof *infos);
+    *out = qrn_arena_alloc(a, *n * sizeof **out);
+    if (!infos || !*out)
+        return qc_no_memory("options of graphs");
+    for (uint32_t i = 0; i < *n; i++) {
+        infos[i].version = QNN_SYSTEM_DLC_GRAPH_CONFIG_INFO_VERSION_1;
+        infos[i].v1.graphConfigs = configs;
+        infos[i].v1.numConfigs = n_configs;
+        QRN_TRY(qc_system_check(
+            s, s->fn.systemDlcGetComposableGraphInfoGraphName(graphs[i], &infos[i].v1.graphName),
+            "a graph has no name"));
+        (*out)[i] = &infos[i];
+    }
+    return QRN_OK;
+}
+
+static qrn_status compose(qc_client *c, qc_system *s, QnnSystemDlc_Handle_t dlc,
+                          const QnnGraph_Config_t **configs, qrn_arena *a, qc_composed *out) {
+    const QnnSystemDlc_GraphConfigInfo_t **named = NULL;
+    uint32_t n = 0;
+    QRN_TRY(name_configs(s, dlc, configs, a, &named, &n));
     // The table as a client gets it from the library.
     const QnnInterface_t interface = {.backendId = c->backend_id,
                                       .providerName = c->provider,
@@ -36,7 +71,7 @@ static qrn_status compose(qc_client *c, qc_system *s, QnnSystemDlc_Handle_t dlc,
                                       .QNN_INTERFACE_VER_NAME = c->qnn};
     return qc_system_check(s,
                            s->fn.systemDlcComposeGraphs(
-                               dlc, NULL, 0, c->backend, c->context, interface,
+                               dlc, named, n, c->backend, c->context, interface,
                                QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_3, &out->graphs, &out->n),
                            "its graphs cannot be composed");
 }
@@ -49,9 +84,11 @@ qrn_status qc_compose(qc_client *c, const qc_dlc_source *from, qc_composed *out)
         QRN_TRY(qc_check(c, c->qnn.contextCreate(c->backend, c->device, NULL, &c->context),
                          "contextCreate"));
     QRN_TRY(qc_system_open(c->path, &s));
-    qrn_status st = qc_dlc_open(s, from, &dlc);
+    qrn_arena *a = qrn_arena_create();
+    qrn_status st = a ? qc_dlc_open(s, from, &dlc) : qc_no_memory("graphs of a DLC file");
     if (st == QRN_OK)
-        st = compose(c, s, dlc, out);
+        st = compose(c, s, dlc, from->configs, a, out);
+    qrn_arena_destroy(a);
     if (st == QRN_OK && !(out->finalized = calloc(out->n + 1, sizeof *out->finalized)))
         st = qc_no_memory("graphs of a DLC file");
     if (dlc)

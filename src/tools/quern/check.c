@@ -2,6 +2,7 @@
 //
 // quern check: which nodes of a model a backend supports, and why not the others.
 #include "tools/quern/commands.h"
+#include "tools/quern/dlc.h"
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
@@ -192,9 +193,39 @@ static int check(const check_options *o, const char *path, const ox_model *m, co
     return code;
 }
 
+// A DLC file is taken whole or not at all: its nodes are chosen already.
+static int check_dlc(const check_options *o, const char *path) {
+    const qc_dlc_source from = {.path = path};
+    qc_client *client = NULL;
+    qc_composed graphs = {0};
+    int code = qt_open_backend(&o->backend, NULL, &client);
+    if (code != QT_EXIT_OK)
+        return code;
+    qrn_status s = qc_compose(client, &from, &graphs);
+    for (uint32_t i = 0; i < graphs.n && s == QRN_OK; i++) {
+        qc_graph *g = NULL;
+        s = qc_composed_graph(client, &graphs, graphs.graphs[i].graphInfoV3.graphName, &g);
+        qc_graph_destroy(g);
+    }
+    if (s == QRN_OK) {
+        uint32_t ops = graphs.n ? graphs.graphs[graphs.n - 1].graphInfoV3.endOpIndex + 1 : 0;
+        qt_print("%s: %u graphs, %u ops, all accepted by %s\n", path, graphs.n, ops,
+                 client->provider);
+        code = qt_close_stdout();
+    } else {
+        qt_error("%s: %s", path, qrn_message());
+        code = QT_EXIT_REFUSED;
+    }
+    qc_composed_free(&graphs);
+    qc_close(client);
+    return code;
+}
+
 static int run(const void *options, const qt_list *args) {
     check_options o = *(const check_options *)options;
     o.in.random = true; // no input is needed
+    if (qt_is_dlc(args->items[0]))
+        return check_dlc(&o, args->items[0]);
     ox_model *m = NULL;
     int code = qt_open_model(args->items[0], &m);
     if (code != QT_EXIT_OK)
@@ -220,6 +251,7 @@ const qt_command qt_check = {
              "tried and are marked --.\n"
              "A partition is a graph of accepted nodes, as ONNX Runtime gets them from the "
              "provider.\n"
+             "A DLC file is built and compiled whole, or the first refused node is named.\n"
              "For the HTP the accepted part is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern check model.onnx --refused", "What stands in the way?"},

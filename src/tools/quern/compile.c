@@ -6,6 +6,7 @@
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
 #include "tools/quern/data_format.h"
+#include "tools/quern/dlc.h"
 #include "tools/quern/report.h"
 #include "tools/quern/soc.h"
 
@@ -57,7 +58,8 @@ typedef struct part {
     char *name;
     ox_model *model;
     qt_inputs in;
-    ox_result result;
+    ox_result result; // of a model
+    uint32_t n_ops;
     double import_ms, finalize_ms;
 } part;
 
@@ -122,7 +124,10 @@ static bool is_htp(const qt_compile_options *o) {
            strstr(o->backend.backend, "Htp");
 }
 
-static int check_options(const qt_compile_options *o) {
+static int check_options(const qt_compile_options *o, const qt_list *args) {
+    bool has_dlc = false;
+    for (size_t i = 0; i < args->n; i++)
+        has_dlc |= qt_is_dlc(args->items[i]);
     if (!o->output) {
         qt_error("--output is needed: the file to write");
         return QT_EXIT_USAGE;
@@ -142,6 +147,12 @@ static int check_options(const qt_compile_options *o) {
             qt_error("options of the HTP do not go with a DLC file: its graphs are compiled later");
         else
             qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+        return QT_EXIT_USAGE;
+    }
+    if ((o->adapters.n || o->updatable.n || o->names.n) && has_dlc) {
+        qt_error("--%s does not go with a DLC file as the model", o->names.n       ? "graph-name"
+                                                                  : o->updatable.n ? "updatable"
+                                                                                   : "adapter");
         return QT_EXIT_USAGE;
     }
     if (o->adapters.n && is_dlc(o)) {
@@ -280,7 +291,32 @@ static int compile_part(job *j, part *p, const qt_input_options *in) {
     if (qc_graph_finalize(p->result.graph) != QRN_OK)
         return refused(p);
     p->finalize_ms = qt_now_ms() - t1;
+    p->n_ops = p->result.graph->n_nodes;
     return QT_EXIT_OK;
+}
+
+// All graphs of a DLC file, which keep their names.
+static int compile_dlc(job *j, part *p) {
+    graph_configs configs;
+    make_configs(j->opt, &configs);
+    const qc_dlc_source from = {.path = p->path, .configs = configs.n ? configs.pointers : NULL};
+    qc_composed graphs;
+    double t0 = qt_now_ms();
+    if (qc_compose(j->client, &from, &graphs) != QRN_OK)
+        return refused(p);
+    double t1 = qt_now_ms();
+    qrn_status s = QRN_OK;
+    for (uint32_t i = 0; i < graphs.n && s == QRN_OK; i++) {
+        const QnnSystemContext_GraphInfoV3_t *info = &graphs.graphs[i].graphInfoV3;
+        qc_graph *g = NULL;
+        s = qc_composed_graph(j->client, &graphs, info->graphName, &g);
+        p->n_ops = info->endOpIndex + 1;
+        qc_graph_destroy(g);
+    }
+    p->import_ms = t1 - t0;
+    p->finalize_ms = qt_now_ms() - t1;
+    qc_composed_free(&graphs);
+    return s == QRN_OK ? QT_EXIT_OK : refused(p);
 }
 
 static int take_bytes(job *j) {
@@ -341,8 +377,8 @@ static int report(const job *j) {
             const part *p = &j->parts[i];
             json_array_append_new(
                 list, json_pack("{s:o,s:o,s:I,s:f,s:f}", "model", qt_json_text(p->path), "graph",
-                                qt_json_text(p->name), "ops", (json_int_t)p->result.graph->n_nodes,
-                                "import_ms", p->import_ms, "finalize_ms", p->finalize_ms));
+                                qt_json_text(p->name), "ops", (json_int_t)p->n_ops, "import_ms",
+                                p->import_ms, "finalize_ms", p->finalize_ms));
         }
         return qt_print_json(json_pack("{s:o,s:I,s:o}", "output", qt_json_text(j->opt->output),
                                        "bytes", (json_int_t)j->n_bytes, "graphs", list));
@@ -352,7 +388,7 @@ static int report(const job *j) {
     for (size_t i = 0; i < j->n; i++) {
         const part *p = &j->parts[i];
         qt_print("  graph %s  %u ops, imported in %.1f ms, compiled in %.1f ms\n", p->name,
-                 p->result.graph->n_nodes, p->import_ms, p->finalize_ms);
+                 p->n_ops, p->import_ms, p->finalize_ms);
     }
     return qt_close_stdout();
 }
@@ -360,7 +396,7 @@ static int report(const job *j) {
 static int compile(job *j, const qt_list *args) {
     qt_input_options in = j->opt->in;
     in.random = true; // no input is needed
-    int code = check_options(j->opt);
+    int code = check_options(j->opt, args);
     if (code == QT_EXIT_OK)
         code = name_parts(j, args);
     if (code == QT_EXIT_OK)
@@ -371,7 +407,8 @@ static int compile(job *j, const qt_list *args) {
         qt_data_formats_use(j->formats, j->client);
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
         qt_progress("compiling", i, j->n);
-        code = compile_part(j, &j->parts[i], &in);
+        part *p = &j->parts[i];
+        code = qt_is_dlc(p->path) ? compile_dlc(j, p) : compile_part(j, p, &in);
     }
     qt_progress(NULL, 0, 0);
     if (code == QT_EXIT_OK && j->formats)
@@ -415,7 +452,8 @@ const qt_command qt_compile = {
     .min_args = 1,
     .max_args = 64,
     .about =
-        "Compiles ONNX and .tflite models for a chip and writes them to one file, a context "
+        "Compiles ONNX and .tflite models and DLC files for a chip and writes them to one file, a "
+        "context "
         "binary. "
         "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
         "every client of the API.\n"
