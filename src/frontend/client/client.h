@@ -12,6 +12,7 @@
 
 #include "QnnInterface.h"
 #include "System/QnnSystemInterface.h"
+#include "System/QnnSystemProfile.h"
 
 #include <stdbool.h>
 
@@ -52,6 +53,8 @@ typedef struct qc_options {
     uint32_t soc, arch;
     uint32_t device_id; // of the architecture
     const QnnContext_Config_t **context_configs;
+    const QnnBackend_Config_t **backend_configs; // (optional) further ones, as the next
+    const QnnDevice_Config_t **device_configs;
     bool no_context;                         // qc_load makes it
     bool no_backend;                         // the function table is enough
     bool any_version;                        // take a library whose API is older than supported
@@ -65,6 +68,10 @@ typedef struct qc_options {
 // that is not Quern's is refused.
 qrn_status qc_open(const char *name_or_path, const qc_options *opt, qc_client **out);
 void qc_close(qc_client *c); // NULL is fine
+
+// Opens a library by the name of its file: beside this program, or by the loader's own search. NULL
+// with dlerror. The path that was found goes to `path`.
+void *qc_library_open(const char *file, char *path, size_t size);
 
 // Makes the context from a binary. With PERSISTENT_BINARY among the options the bytes must stay.
 // The profile may be NULL.
@@ -111,6 +118,12 @@ qrn_status qc_graph_create(qc_client *c, const char *name, const QnnGraph_Config
 // A graph of a loaded context, finalized. The description is copied.
 qrn_status qc_graph_retrieve(qc_client *c, const QnnSystemContext_GraphInfoV3_t *info,
                              qc_graph **out);
+// A graph that others built, by its handle; inputs and outputs are copied. Not finalized.
+qrn_status qc_graph_adopt(qc_client *c, const char *name, Qnn_GraphHandle_t handle,
+                          const Qnn_Tensor_t *inputs, uint32_t n_inputs,
+                          const Qnn_Tensor_t *outputs, uint32_t n_outputs, qc_graph **out);
+// A further application tensor of such a graph, before it is finalized.
+qrn_status qc_graph_add_port(qc_graph *g, const Qnn_Tensor_t *t, bool is_output);
 void qc_graph_destroy(qc_graph *g); // the client's side; the library's graph dies with the context
 
 // Keeps a name that is not taken yet for an output of the application.
@@ -175,6 +188,14 @@ size_t qc_tensor_bytes(const qc_tensor *t);
 size_t qc_tensor_count(const qc_tensor *t);
 // Bits of one element of a QNN data type.
 unsigned qc_dtype_bits(Qnn_DataType_t dtype);
+
+// The events of a profile handle with those below them, into the arena. `extended`: in the form
+// that has room for objects. A recorder has none.
+qrn_status qc_profile_events(const qc_client *c, Qnn_ProfileHandle_t profile, bool extended,
+                             qrn_arena *arena, QnnSystemProfile_ProfileEventV1_t **out,
+                             uint32_t *n);
+// Does the library say that it has a capability (QNN_PROPERTY_*)?
+bool qc_has(const qc_client *c, QnnProperty_Key_t key);
 
 // --- The System library: what is in a context binary
 

@@ -188,7 +188,7 @@ qrn_status qc_tensor_create(qc_graph *g, const char *name, Qnn_TensorType_t type
     QRN_TRY(qc_check(g->client, g->client->qnn.tensorCreateGraphTensor(g->handle, &t->t),
                      "tensorCreateGraphTensor"));
     t->t.v1.clientBuf = (Qnn_ClientBuffer_t){NULL, 0}; // the library has its copy
-    if (!note_port(g, t, type))
+    if (!note_port(g, t, t->t.v1.type))                // a tool may have made an output of it
         return qc_no_memory(unique);
     *out = t;
     return QRN_OK;
@@ -242,10 +242,35 @@ static qrn_status adopt(qc_graph *g, const Qnn_Tensor_t *src, bool is_output) {
                : qc_no_memory(name);
 }
 
+qrn_status qc_graph_add_port(qc_graph *g, const Qnn_Tensor_t *t, bool is_output) {
+    return adopt(g, t, is_output);
+}
+
+qrn_status qc_graph_adopt(qc_client *c, const char *name, Qnn_GraphHandle_t handle,
+                          const Qnn_Tensor_t *inputs, uint32_t n_inputs,
+                          const Qnn_Tensor_t *outputs, uint32_t n_outputs, qc_graph **out) {
+    qc_graph *g = new_graph(c);
+    qrn_status s = g && (g->name = qrn_arena_strdup(g->arena, name)) ? QRN_OK : qc_no_memory(name);
+    for (uint32_t i = 0; i < n_inputs && s == QRN_OK; i++)
+        s = adopt(g, &inputs[i], false);
+    for (uint32_t i = 0; i < n_outputs && s == QRN_OK; i++)
+        s = adopt(g, &outputs[i], true);
+    if (s != QRN_OK) {
+        qc_graph_destroy(g);
+        return s;
+    }
+    g->handle = handle;
+    g->n_nodes = 1; // how many there are is not known
+    *out = g;
+    return QRN_OK;
+}
+
 static qrn_status retrieve(qc_graph *g, const QnnSystemContext_GraphInfoV3_t *info) {
     const qc_client *c = g->client;
     QRN_TRY(qc_check(c, c->qnn.graphRetrieve(c->context, info->graphName, &g->handle),
                      "graphRetrieve"));
+    if (!(g->name = qrn_arena_strdup(g->arena, info->graphName)))
+        return qc_no_memory(info->graphName);
     g->n_nodes = info->endOpIndex - info->startOpIndex + 1;
     for (uint32_t i = 0; i < info->numGraphInputs; i++)
         QRN_TRY(adopt(g, &info->graphInputs[i], false));

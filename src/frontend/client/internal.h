@@ -10,9 +10,6 @@
 
 qrn_status qc_no_memory(const char *what);
 
-// Opens a library by the name of its file: beside this program, or by the loader's own search. NULL
-// with dlerror. The path that was found goes to `path`.
-void *qc_library_open(const char *file, char *path, size_t size);
 // The failure right after it: QRN_E_MEM or QRN_E_NOT_FOUND. `searched`: the file that was looked
 // for in several places, or NULL.
 qrn_status qc_library_failed(const char *what, const char *searched);

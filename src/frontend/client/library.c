@@ -23,6 +23,7 @@
 
 // Structs had other sizes before; up to QNN_API_VERSION_MINOR the table only grew.
 #define OLDEST_MINOR 14
+#define MAX_CONFIGS 32 // of a backend or device, with the NULL behind them
 
 typedef Qnn_ErrorHandle_t (*get_providers_fn)(const QnnInterface_t ***, uint32_t *);
 
@@ -130,14 +131,17 @@ static qrn_status load(qc_client *c, const char *name) {
     for (size_t i = 0; i < sizeof short_names / sizeof short_names[0]; i++)
         if (strcmp(name, short_names[i].name) == 0)
             file = short_names[i].file;
-    if (file)
+    if (file) {
         c->lib = open_by_name(file);
-    else if (is_path(name))
+    } else if (is_path(name)) {
         c->lib = open_library(name);
-    else
+        if (!c->lib && errno != ENOMEM && !strchr(name, '/'))
+            c->lib = open_by_name(name); // the loader does not look beside this program
+    } else {
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "backend '%.200s': expected cpu, htp, gpu, saver or the path of a library",
                         name);
+    }
     if (!c->lib) {
         char what[512];
         int error = errno;
@@ -210,7 +214,12 @@ static qrn_status make_backend(qc_client *c, const qc_options *opt) {
                                            opt->n_threads};
     QnnBackend_Config_t custom = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
                                   .customConfig = &threads};
-    const QnnBackend_Config_t *configs[] = {opt->n_threads ? &custom : NULL, NULL};
+    const QnnBackend_Config_t *configs[MAX_CONFIGS] = {NULL};
+    size_t n = 0;
+    if (opt->n_threads)
+        configs[n++] = &custom;
+    for (size_t i = 0; opt->backend_configs && opt->backend_configs[i] && n + 1 < MAX_CONFIGS; i++)
+        configs[n++] = opt->backend_configs[i];
     return qc_check(c, c->qnn.backendCreate(c->log, configs, &c->backend), "backendCreate");
 }
 
@@ -232,12 +241,14 @@ static qrn_status make_device(qc_client *c, const qc_options *opt) {
     QnnDevice_Config_t custom[] = {
         {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &soc},
         {.option = QNN_DEVICE_CONFIG_OPTION_CUSTOM, .customConfig = &arch}};
-    const QnnDevice_Config_t *list[3] = {NULL}, **configs = NULL;
+    const QnnDevice_Config_t *list[MAX_CONFIGS] = {NULL}, **configs = NULL;
     size_t n = 0;
     if (c->is_htp && opt->soc)
         list[n++] = &custom[0];
     if (c->is_htp && opt->arch)
         list[n++] = &custom[1];
+    for (size_t i = 0; opt->device_configs && opt->device_configs[i] && n + 1 < MAX_CONFIGS; i++)
+        list[n++] = opt->device_configs[i];
     if (n)
         configs = list;
     if (!c->qnn.deviceCreate && !configs)

@@ -10,8 +10,6 @@
 #include "base/outfile.h"
 #include "base/report_text.h"
 
-#include "Saver/QnnSaver.h"
-
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -23,8 +21,6 @@
 
 typedef QnnSystemProfile_ProfileEventV1_t event;
 
-#define MAX_DEPTH 8 // of events below events
-
 uint64_t qe_now_ns(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -32,47 +28,6 @@ uint64_t qe_now_ns(void) {
 }
 
 uint64_t qe_now_us(void) { return qe_now_ns() / 1000; }
-
-// --- reading events
-
-typedef struct reading {
-    const qc_client *c;
-    qrn_arena *arena;
-    bool extended;
-} reading;
-
-static qrn_status read_events(const reading *r, const QnnProfile_EventId_t *ids, uint32_t n,
-                              unsigned depth, event **out);
-
-static qrn_status read_event(const reading *r, QnnProfile_EventId_t id, unsigned depth, event *e) {
-    const QNN_INTERFACE_VER_TYPE *qnn = &r->c->qnn;
-    const QnnProfile_EventId_t *below = NULL;
-    if (r->extended) {
-        e->type = QNN_SYSTEM_PROFILE_EXTENDED_EVENT_DATA;
-        e->extendedEventData = (QnnProfile_ExtendedEventData_t)QNN_PROFILE_EXTENDED_EVENT_DATA_INIT;
-        QRN_TRY(qc_check(r->c, qnn->profileGetExtendedEventData(id, &e->extendedEventData),
-                         "profileGetExtendedEventData"));
-    } else {
-        e->type = QNN_SYSTEM_PROFILE_EVENT_DATA;
-        QRN_TRY(qc_check(r->c, qnn->profileGetEventData(id, &e->eventData), "profileGetEventData"));
-    }
-    if (depth == MAX_DEPTH)
-        return QRN_OK;
-    QRN_TRY(qc_check(r->c, qnn->profileGetSubEvents(id, &below, &e->numSubEvents),
-                     "profileGetSubEvents"));
-    return read_events(r, below, e->numSubEvents, depth + 1, &e->profileSubEventData);
-}
-
-static qrn_status read_events(const reading *r, const QnnProfile_EventId_t *ids, uint32_t n,
-                              unsigned depth, event **out) {
-    event *list = qrn_arena_alloc(r->arena, (n + 1) * sizeof *list);
-    if (!list)
-        return QRN_FAIL(QRN_E_MEM, "profile: no memory");
-    for (uint32_t i = 0; i < n; i++)
-        QRN_TRY(read_event(r, ids[i], depth, &list[i]));
-    *out = list;
-    return QRN_OK;
-}
 
 // --- the table
 
@@ -289,18 +244,12 @@ static void report_ops(qe_ep *ep, const char *graph, uint64_t start_us, uint64_t
 static qrn_status take(qe_ep *ep, qrn_arena *arena, QnnSystemProfile_MethodType_t method,
                        const char *graph, uint64_t start_us) {
     const qc_client *c = ep->client;
-    const QnnProfile_EventId_t *ids = NULL;
     uint32_t n = 0;
     uint64_t stop_us = qe_now_us();
-    reading r = {.c = c, .arena = arena, .extended = ep->profile.extended};
     event *list = NULL;
-    Qnn_ErrorHandle_t code = c->qnn.profileGetEvents(ep->profile.handle, &ids, &n);
-    if (QNN_GET_ERROR_CODE(code) == QNN_SAVER_ERROR_DUMMY_RETVALUE) // a recorder has no events
-        return QRN_OK;
-    QRN_TRY(qc_check(c, code, "profileGetEvents"));
+    QRN_TRY(qc_profile_events(c, ep->profile.handle, ep->profile.extended, arena, &list, &n));
     if (n == 0)
         return QRN_OK;
-    QRN_TRY(read_events(&r, ids, n, 0, &list));
     QRN_TRY(write_table(ep, list, n));
     if (method == QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE)
         report_ops(ep, graph, start_us, stop_us, list, n);
@@ -341,10 +290,7 @@ qrn_status qe_profile_start(qe_ep *ep) {
                              level == 1 ? QNN_PROFILE_LEVEL_BASIC : QNN_PROFILE_LEVEL_DETAILED,
                              &ep->profile.handle),
         "profileCreate"));
-    ep->profile.extended =
-        c->qnn.propertyHasCapability &&
-        QNN_GET_ERROR_CODE(c->qnn.propertyHasCapability(
-            QNN_PROPERTY_PROFILE_SUPPORTS_EXTENDED_EVENT)) == QNN_PROPERTY_SUPPORTED;
+    ep->profile.extended = qc_has(c, QNN_PROPERTY_PROFILE_SUPPORTS_EXTENDED_EVENT);
     if (level < 3)
         return QRN_OK;
     QnnProfile_Config_t trace = {.option = QNN_PROFILE_CONFIG_OPTION_ENABLE_OPTRACE,
