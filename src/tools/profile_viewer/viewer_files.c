@@ -14,7 +14,8 @@
 // --- the table
 
 static const char *const messages[QT_CALL_KINDS] = {
-    "INIT", "FINALIZE", "DE-INIT", "APPLY BINARY SECTION", "EXECUTE", "BACKEND"};
+    "INIT",    "COMPOSE GRAPHS", "FINALIZE", "DE-INIT", "APPLY BINARY SECTION",
+    "EXECUTE", "EXECUTE IPS",    "BACKEND"};
 
 static const char *unit_word(const char *unit) {
     static const char *const words[] = {"us",    "US",    "cycles", "CYCLES", "bytes",
@@ -29,9 +30,10 @@ static void write_rows(FILE *f, const qt_call *c, const qt_event *list, uint32_t
     for (uint32_t i = 0; i < n; i++) {
         char name[512];
         bool node = qt_node_of(&list[i], name, sizeof name) != QT_NO_NODE;
-        fprintf(f, "%llu,%s,%llu,%s,BACKEND,%s,", (unsigned long long)c->start_us,
+        fprintf(f, "%llu,%s,%llu,%s,%s,%s,", (unsigned long long)c->start_us,
                 node ? "NODE" : messages[c->kind], (unsigned long long)list[i].value,
-                unit_word(list[i].unit), root ? "ROOT" : "SUB-EVENT");
+                unit_word(list[i].unit), qt_is_netrun(&list[i]) ? "NETRUN" : "BACKEND",
+                root ? "ROOT" : "SUB-EVENT");
         qrn_csv_text(f, list[i].name);
         fputc('\n', f);
         write_rows(f, c, list[i].sub, list[i].n_sub, false);

@@ -41,9 +41,14 @@ static void print_events(const qt_event *list, uint32_t n, int indent, const cha
 }
 
 int qv_print_runs(const qt_profile *p) {
-    static const char *const titles[QT_CALL_KINDS] = {
-        "Init Stats:",  "Finalize Stats:", "De-Init Stats:", "ApplyBinarySection Stats:",
-        "Execute Stat", "Other Stats:"};
+    static const char *const titles[QT_CALL_KINDS] = {"Init Stats:",
+                                                      "Compose Graphs Stats:",
+                                                      "Finalize Stats:",
+                                                      "De-Init Stats:",
+                                                      "ApplyBinarySection Stats:",
+                                                      "Execute Stat",
+                                                      "Rate Stats:",
+                                                      "Other Stats:"};
     uint32_t runs = 0;
     for (uint32_t i = 0; i < p->n; i++) {
         const qt_call *c = &p->calls[i];

@@ -165,3 +165,24 @@ bool qt_binary_schedule(const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *aren
     qt_error("graph '%s': %s", g->graphName, qrn_message());
     return false;
 }
+
+qrn_status qt_context_bytes(const qc_client *c, void **bytes, uint64_t *n) {
+    const QNN_INTERFACE_VER_TYPE *q = &c->qnn;
+    Qnn_ContextBinarySize_t size = 0, written = 0;
+    if (!q->contextGetBinarySize || !q->contextGetBinary)
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s makes no context binaries", c->path);
+    QRN_TRY(qc_check(c, q->contextGetBinarySize(c->context, &size), "contextGetBinarySize"));
+    void *data = malloc(size ? size : 1);
+    if (!data)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for a binary of %llu bytes",
+                        (unsigned long long)size);
+    qrn_status s =
+        qc_check(c, q->contextGetBinary(c->context, data, size, &written), "contextGetBinary");
+    if (s != QRN_OK) {
+        free(data);
+        return s;
+    }
+    *bytes = data;
+    *n = written;
+    return QRN_OK;
+}

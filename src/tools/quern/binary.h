@@ -41,6 +41,9 @@ bool qt_binary_schedule(const QnnSystemContext_GraphInfoV3_t *g, qrn_arena *aren
 // Architecture of the HTP it was made for; 0: none was chosen.
 uint32_t qt_binary_arch(const qt_binary *b);
 
+// The binary of a client's context, from malloc.
+qrn_status qt_context_bytes(const qc_client *c, void **bytes, uint64_t *n);
+
 // quern show FILE; `verify`: with the checksums of weights (show_binary.c). PUBLISHED is the JSON
 // of qnn-context-binary-utility (show_published.h).
 typedef enum qt_binary_form { QT_BINARY_TEXT, QT_BINARY_JSON, QT_BINARY_PUBLISHED } qt_binary_form;

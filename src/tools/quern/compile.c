@@ -3,6 +3,7 @@
 // quern compile: ONNX models to a context binary, or to a DLC file, whose graphs are not compiled
 // yet. Several models become the graphs of one context, whose equal weights are stored once.
 #include "tools/quern/adapter.h"
+#include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
 #include "tools/quern/data_format.h"
@@ -320,23 +321,10 @@ static int compile_dlc(job *j, part *p) {
 }
 
 static int take_bytes(job *j) {
-    const QNN_INTERFACE_VER_TYPE *q = &j->client->qnn;
-    Qnn_ContextHandle_t context = j->client->context;
-    Qnn_ContextBinarySize_t size = 0, written = 0;
-    qrn_status s =
-        qc_check(j->client, q->contextGetBinarySize(context, &size), "contextGetBinarySize");
-    j->bytes = s == QRN_OK ? malloc(size ? size : 1) : NULL;
-    if (s == QRN_OK && !j->bytes)
-        return no_memory();
-    if (s == QRN_OK)
-        s = qc_check(j->client, q->contextGetBinary(context, j->bytes, size, &written),
-                     "contextGetBinary");
-    if (s != QRN_OK) {
-        qt_error("%s: %s", j->opt->output, qrn_message());
-        return QT_EXIT_REFUSED;
-    }
-    j->n_bytes = written;
-    return QT_EXIT_OK;
+    if (qt_context_bytes(j->client, &j->bytes, &j->n_bytes) == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("%s: %s", j->opt->output, qrn_message());
+    return QT_EXIT_REFUSED;
 }
 
 // "out/model.bin" and "some/math.npz" to "out/model.math.bin".

@@ -28,14 +28,24 @@ static void roff_part(FILE *to, const char *text, size_t n) {
 
 static void roff(FILE *to, const char *line) { roff_part(to, line, strlen(line)); }
 
-static void head(FILE *to, const char *command, const char *summary) {
-    fputs(".TH QUERN", to);
-    for (const char *p = command ? command : ""; *p; p++)
-        fprintf(to, "%s%c", p == command ? "\\-" : "", *p - 'a' + 'A');
-    fprintf(to, " 1 \"\" \"Quern %s\" \"Quern manual\"\n.SH NAME\nquern%s%s \\- ", QUERN_VERSION,
-            command ? "\\-" : "", command ? command : "");
+// "quern", "quern run" with the blank as `between`, or the name of a program of its own.
+static void name(FILE *to, const qt_command *c, const char *between) {
+    if (!c || !c->alone)
+        fprintf(to, "quern%s", c ? between : "");
+    roff(to, c ? c->name : "");
+}
+
+static void head(FILE *to, const qt_command *c, const char *summary) {
+    fputs(c && c->alone ? ".TH " : c ? ".TH QUERN\\-" : ".TH QUERN", to);
+    for (const char *p = c ? c->name : ""; *p; p++)
+        fprintf(to, "%s%c", *p == '-' ? "\\" : "", *p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p);
+    fprintf(to, " 1 \"\" \"Quern %s\" \"Quern manual\"\n.SH NAME\n", QUERN_VERSION);
+    name(to, c, "\\-");
+    fputs(" \\- ", to);
     roff(to, summary);
-    fputs("\n.SH SYNOPSIS\n.B quern", to);
+    fputs("\n.SH SYNOPSIS\n.B ", to);
+    name(to, c, " ");
+    fputc('\n', to);
 }
 
 static void exit_codes(FILE *to) {
@@ -76,8 +86,7 @@ static void flag_entry(FILE *to, const qt_flag *f) {
 }
 
 static void command_page(const qt_command *c, FILE *to) {
-    head(to, c->name, c->summary);
-    fprintf(to, " %s\n", c->name);
+    head(to, c, c->summary);
     roff(to, c->args);
     fputs("\n.SH DESCRIPTION\n", to);
     paragraphs(to, c->about);
@@ -103,7 +112,7 @@ static void command_page(const qt_command *c, FILE *to) {
 
 static void program_page(FILE *to) {
     head(to, NULL, "run ONNX and .tflite models through the QNN API");
-    fputs("\n.I COMMAND\n[ARGUMENTS]\n.SH DESCRIPTION\n", to);
+    fputs(".I COMMAND\n[ARGUMENTS]\n.SH DESCRIPTION\n", to);
     roff(to,
          "Quern implements the QNN inference API on ordinary computers. This program imports "
          "ONNX and .tflite models through that API, runs, measures and explains them. Data goes to "

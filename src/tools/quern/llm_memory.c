@@ -3,18 +3,11 @@
 // Shared memory for caches.
 #include "tools/quern/llm_memory.h"
 
+#include "tools/quern/rpcmem.h"
+
 #include "HTP/QnnHtpMem.h"
 
-#include <dlfcn.h>
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define LIBRARY "libcdsprpc.so"
-#define HEAP_SYSTEM 25 // the heap that every client of the library names
-#define FLAGS 1u
 
 typedef struct buffer {
     void *data;
@@ -29,52 +22,28 @@ typedef struct registration {
 } registration;
 
 struct qt_llm_memory {
-    void *lib;
-    void *(*alloc)(int heap, uint32_t flags, int bytes);
-    void (*free)(void *data);
-    int (*to_fd)(void *data);
+    qt_rpcmem shared;
     buffer *buffers;
     size_t n_buffers;
     registration *known;
     size_t n_known;
 };
 
-static void take(void *lib, const char *name, void *out) {
-    void *symbol = dlsym(lib, name);
-    memcpy(out, &symbol, sizeof symbol);
-}
-
-// Beside the library of the backend, or in the loader's path.
-static void *open_library(const qc_client *c) {
-    char path[1100];
-    const char *slash = strrchr(c->path, '/');
-    snprintf(path, sizeof path, "%.*s" LIBRARY, slash ? (int)(slash + 1 - c->path) : 0, c->path);
-    errno = 0;
-    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    return lib || errno == ENOMEM ? lib : dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-}
-
 qrn_status qt_llm_memory_open(const qc_client *c, qt_llm_memory **out) {
     *out = NULL;
     if (!c->is_htp || !c->qnn.memRegister)
         return QRN_OK;
-    void *lib = open_library(c);
-    if (!lib && errno != ENOMEM)
+    qt_rpcmem shared;
+    QRN_TRY(qt_rpcmem_open(c, &shared));
+    if (!shared.lib)
         return QRN_OK;
-    qt_llm_memory *m = lib ? calloc(1, sizeof *m) : NULL;
+    qt_llm_memory *m = calloc(1, sizeof *m);
     if (!m) {
-        if (lib)
-            dlclose(lib);
-        return QRN_FAIL(QRN_E_MEM, "no memory to open " LIBRARY);
+        qt_rpcmem_close(&shared);
+        return QRN_FAIL(QRN_E_MEM, "no memory to open " QT_RPCMEM_LIBRARY);
     }
-    m->lib = lib;
-    take(lib, "rpcmem_alloc", &m->alloc);
-    take(lib, "rpcmem_free", &m->free);
-    take(lib, "rpcmem_to_fd", &m->to_fd);
-    if (m->alloc && m->free && m->to_fd)
-        *out = m;
-    else
-        qt_llm_memory_close(m);
+    m->shared = shared;
+    *out = m;
     return QRN_OK;
 }
 
@@ -82,8 +51,8 @@ void qt_llm_memory_close(qt_llm_memory *m) {
     if (!m)
         return;
     for (size_t i = 0; i < m->n_buffers; i++)
-        m->free(m->buffers[i].data);
-    dlclose(m->lib);
+        m->shared.free(m->buffers[i].data);
+    qt_rpcmem_close(&m->shared);
     free(m->buffers);
     free(m->known);
     free(m);
@@ -93,10 +62,9 @@ static void *make(void *ctx, size_t bytes) {
     qt_llm_memory *m = ctx;
     buffer *grown = realloc(m->buffers, (m->n_buffers + 1) * sizeof *grown);
     m->buffers = grown ? grown : m->buffers;
-    void *data =
-        grown && bytes && bytes <= INT_MAX ? m->alloc(HEAP_SYSTEM, FLAGS, (int)bytes) : NULL;
+    void *data = grown ? qt_rpcmem_alloc(&m->shared, bytes) : NULL;
     if (data) // cleared, and at the begin of a page
-        m->buffers[m->n_buffers++] = (buffer){data, bytes, m->to_fd(data)};
+        m->buffers[m->n_buffers++] = (buffer){data, bytes, m->shared.to_fd(data)};
     return data;
 }
 

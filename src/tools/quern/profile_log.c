@@ -70,6 +70,8 @@ static const struct {
                {"CONTEXT_FINALIZE", QT_CALL_FINALIZE},
                {"BACKEND_CREATE_FROM_BINARY", QT_CALL_INIT},
                {"APP_CONTEXT_CREATE", QT_CALL_INIT},
+               {"APP_COMPOSE_GRAPHS", QT_CALL_COMPOSE},
+               {"APP_EXECUTE_IPS", QT_CALL_RATE},
                {"BACKEND_DEINIT", QT_CALL_DEINIT},
                {"BACKEND_APPLY_BINARY_SECTION", QT_CALL_APPLY},
                {"BACKEND_UPDATE_BINARY_SECTION", QT_CALL_APPLY}};
@@ -189,10 +191,9 @@ static qt_call_kind kind_of_row(const char *message, const char *name) {
     static const struct {
         const char *word;
         qt_call_kind kind;
-    } words[] = {{"INIT", QT_CALL_INIT},
-                 {"FINALIZE", QT_CALL_FINALIZE},
-                 {"DE-INIT", QT_CALL_DEINIT},
-                 {"APPLY BINARY SECTION", QT_CALL_APPLY},
+    } words[] = {{"INIT", QT_CALL_INIT},        {"COMPOSE GRAPHS", QT_CALL_COMPOSE},
+                 {"EXECUTE IPS", QT_CALL_RATE}, {"FINALIZE", QT_CALL_FINALIZE},
+                 {"DE-INIT", QT_CALL_DEINIT},   {"APPLY BINARY SECTION", QT_CALL_APPLY},
                  {"EXECUTE", QT_CALL_EXECUTE}};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(message, words[i].word) == 0)
@@ -305,6 +306,8 @@ int qt_profile_read(qt_profile *p, const char *path) {
     qrn_file_unmap(&file);
     return code;
 }
+
+bool qt_is_netrun(const qt_event *e) { return strncmp(e->name, "NetRun", 6) == 0; }
 
 // --- nodes
 

@@ -12,10 +12,12 @@
 
 typedef enum qt_call_kind {
     QT_CALL_INIT,
+    QT_CALL_COMPOSE,
     QT_CALL_FINALIZE,
     QT_CALL_DEINIT,
     QT_CALL_APPLY,
     QT_CALL_EXECUTE,
+    QT_CALL_RATE, // inferences between two times, as the program counted them
     QT_CALL_OTHER,
     QT_CALL_KINDS
 } qt_call_kind;
@@ -47,6 +49,9 @@ typedef struct qt_profile {
 // Appends what a file holds; QT_EXIT_OK or another code after a message with the line. Opaque
 // objects stay as they are written.
 int qt_profile_read(qt_profile *p, const char *path);
+
+// Did the program measure it itself, and not the backend?
+bool qt_is_netrun(const qt_event *e);
 
 // Is it a node's event, and is it modelled? The name without its number and unit goes into buf.
 typedef enum qt_node_kind { QT_NO_NODE, QT_NODE_US, QT_NODE_CYCLES, QT_NODE_MODELLED } qt_node_kind;

@@ -10,7 +10,8 @@
 #include <string.h>
 
 static const char *const titles[QT_CALL_KINDS] = {
-    "Init", "Finalize", "De-Init", "ApplyBinarySection", "Execute", "Other"};
+    "Init",    "Compose Graphs", "Finalize", "De-Init", "ApplyBinarySection",
+    "Execute", "Rate",           "Other"};
 
 // --- text
 
@@ -66,6 +67,10 @@ static void print_sums(const qt_sum *s, measure m, unsigned depth, const layout 
         if (strcmp(x->e->unit, "object") == 0 || (!l->all && is_node(x->e)))
             continue;
         qt_print("%*s", l->indent + indent[depth < 3 ? depth : 3], "");
+        if (qt_is_netrun(x->e)) {
+            qt_print("NetRun:  %llu %s\n", (unsigned long long)value_of(x, m), x->e->unit);
+            continue;
+        }
         qt_print(depth ? "%s" : "Backend (%s)", x->e->name);
         if (strcmp(x->e->name, "Resources") == 0) {
             char units[32];
@@ -150,10 +155,28 @@ static bool print_nodes(const qt_profile *p, const qt_group *g, uint64_t top) {
     return true;
 }
 
+// Inferences a second of the whole program.
+static void print_rate(const qt_profile *p) {
+    double n = 0, us = 0;
+    for (uint32_t i = 0; i < p->n; i++) {
+        const qt_call *c = &p->calls[i];
+        if (c->kind != QT_CALL_RATE || c->n == 0 || c->stop_us <= c->start_us)
+            continue;
+        n += (double)c->events[0].value;
+        us += (double)(c->stop_us - c->start_us);
+    }
+    if (us == 0)
+        return;
+    title_line("Execute Stats (Overall):");
+    qt_print("    NetRun IPS (includes IO and misc. time): %.4f inf/sec\n\n", 1e6 * n / us);
+}
+
 int qt_profile_print(const qt_profile *p, const qt_groups *g, bool all, uint64_t top) {
     title_line("Qnn Init/Prepare/Finalize/De-Init/Execute/Lib-Load Statistics:");
     for (int k = 0; k < QT_CALL_KINDS; k++) {
         char title[64];
+        if (k == QT_CALL_RATE)
+            continue;
         snprintf(title, sizeof title, "%s Stats%s:", titles[k],
                  k == QT_CALL_EXECUTE || k == QT_CALL_APPLY ? " (Average)" : "");
         print_section(g, (qt_call_kind)k, title, AVERAGE, all);
@@ -162,6 +185,7 @@ int qt_profile_print(const qt_profile *p, const qt_groups *g, bool all, uint64_t
         print_section(g, QT_CALL_EXECUTE, "Execute Stats (Min):", LEAST, true);
         print_section(g, QT_CALL_EXECUTE, "Execute Stats (Max):", MOST, true);
     }
+    print_rate(p);
     for (uint32_t i = 0; top && i < g->n; i++)
         if (g->list[i].kind == QT_CALL_EXECUTE && !print_nodes(p, &g->list[i], top)) {
             qt_error("out of memory");

@@ -151,8 +151,8 @@ static bool add_trace(tracing *t, const qt_call *c, const char *hex, double call
 // --- all of it
 
 static bool add_call(tracing *t, const qt_call *c, double at, double us) {
-    static const char *const names[QT_CALL_KINDS] = {"init",  "finalize", "de-init",
-                                                     "apply", "execute",  "other"};
+    static const char *const names[QT_CALL_KINDS] = {"init",  "compose", "finalize", "de-init",
+                                                     "apply", "execute", "rate",     "other"};
     char name[256];
     snprintf(name, sizeof name, "%s %.200s", names[c->kind], c->graph);
     slice(t, CALLS, name, at, us);
