@@ -160,7 +160,8 @@ static int open_lists(job *j) {
     }
     for (uint32_t i = 0; i < n && code == QT_EXIT_OK; i++)
         if (strcmp(j->lists.items[i], "__") != 0)
-            code = qs_list_open(j->lists.items[i], j->model.graphs[i].g, &j->inputs[i]);
+            code = qs_list_open(j->lists.items[i], j->model.graphs[i].g->inputs,
+                                j->model.graphs[i].g->n_inputs, &j->inputs[i]);
     return code;
 }
 

@@ -5,24 +5,19 @@
 #include "tools/sdk/inference.h"
 
 #include "tools/quern/session.h"
+#include "tools/sdk/flight.h"
 #include "tools/sdk/list_batch.h"
 #include "tools/sdk/program.h"
 
 #include "QnnSignal.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
-// One execution in flight.
+// One execution in flight, and its number.
 typedef struct slot {
-    qs_set set;
-    struct runner *runner;
-    uint64_t number; // of the execution
-    uint64_t start_us;
-    bool busy;    // filled and not yet emptied
-    bool running; // guarded by the runner's lock
-    Qnn_ErrorHandle_t status;
+    qs_flight flight;
+    uint64_t number;
 } slot;
 
 typedef struct runner {
@@ -41,8 +36,6 @@ typedef struct runner {
     bool delayed; // the graph's profile is not enabled yet
     uint64_t begin_us;
     qs_output output;
-    pthread_mutex_t lock; // guards `running` and `status` of slots
-    pthread_cond_t done;
 } runner;
 
 static int failed(const runner *r) {
@@ -91,15 +84,16 @@ static int make_slots(runner *r) {
     if (!r->slots)
         return no_memory();
     for (uint32_t i = 0; i < h->depth; i++) {
-        slot *s = &r->slots[i];
-        s->runner = r;
-        if (qs_set_create(r->client, r->graph->g, r->graph->context, h->multiplier, h->place,
-                          h->shared, &s->set) != QRN_OK)
-            return failed(r);
+        qs_flight *f = &r->slots[i].flight;
+        qs_flight_init(f);
         r->n_slots = i + 1;
+        if (qs_set_create(r->client, r->graph->g, r->graph->context, h->multiplier, h->place,
+                          h->shared, &f->set) != QRN_OK)
+            return failed(r);
     }
-    for (uint32_t i = 0; i < r->slots[0].set.n_in; i++)
-        r->set_bytes += r->slots[0].set.shapes[i].bytes;
+    const qs_set *first = &r->slots[0].flight.set;
+    for (uint32_t i = 0; i < first->n_in; i++)
+        r->set_bytes += first->shapes[i].bytes;
     return QT_EXIT_OK;
 }
 
@@ -111,7 +105,7 @@ static int start(runner *r) {
     if (code == QT_EXIT_OK)
         code = make_slots(r);
     if (code == QT_EXIT_OK)
-        code = qs_batching_of(r->list, &r->slots[0].set, r->native, &r->batching);
+        code = qs_batching_of(r->list, &r->slots[0].flight.set, r->native, &r->batching);
     if (code != QT_EXIT_OK)
         return code;
     r->cache = calloc(r->batching.groups + 1, sizeof *r->cache);
@@ -127,7 +121,7 @@ static int start(runner *r) {
 
 static void finish(runner *r) {
     for (uint32_t i = 0; i < r->n_slots; i++)
-        qs_set_free(&r->slots[i].set);
+        qs_flight_free(&r->slots[i].flight);
     for (size_t i = 0; r->cache && i < r->batching.groups; i++)
         free(r->cache[i]);
     if (r->signal)
@@ -159,33 +153,24 @@ static void keep_inputs(runner *r, size_t group, const qs_set *s) {
     r->n_cached++;
 }
 
-static int fill(runner *r, slot *s, size_t group) {
+static int fill(runner *r, qs_set *s, size_t group) {
     const char *at = r->cache[group];
     if (!at) {
-        if (qs_batch_load(r->list, &r->batching, group, r->native, &s->set) != QRN_OK) {
+        if (qs_batch_load(r->list, &r->batching, group, r->native, s) != QRN_OK) {
             qt_error("%s", qrn_message());
             return QT_EXIT_INPUT;
         }
-        keep_inputs(r, group, &s->set);
+        keep_inputs(r, group, s);
         return QT_EXIT_OK;
     }
-    for (uint32_t i = 0; i < s->set.n_in; i++) {
-        memcpy(s->set.buffers[i], at, s->set.shapes[i].bytes);
-        at += s->set.shapes[i].bytes;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        memcpy(s->buffers[i], at, s->shapes[i].bytes);
+        at += s->shapes[i].bytes;
     }
     return QT_EXIT_OK;
 }
 
 // --- executing
-
-static void on_done(void *param, Qnn_NotifyStatus_t status) {
-    slot *s = param;
-    pthread_mutex_lock(&s->runner->lock);
-    s->status = status.error;
-    s->running = false;
-    pthread_cond_signal(&s->runner->done);
-    pthread_mutex_unlock(&s->runner->lock);
-}
 
 // A graph's own profile handle is switched on when its time has come.
 static int enable_profile(runner *r) {
@@ -204,57 +189,44 @@ static int enable_profile(runner *r) {
 
 static int execute(runner *r, slot *s) {
     const qs_running *h = r->how;
-    Qnn_ProfileHandle_t profile = r->graph->profile ? NULL : h->profile->handle;
     int code = enable_profile(r);
     if (code != QT_EXIT_OK)
         return code;
     qs_extension_begin(h->extension, QUERN_EXTENSION_PHASE_EXECUTE);
-    s->start_us = qs_now_us();
-    s->busy = true;
-    if (!h->async) {
-        s->status = qs_set_execute(&s->set, profile, r->signal);
-        return QT_EXIT_OK;
-    }
-    s->running = true;
-    Qnn_ErrorHandle_t error = qs_set_enqueue(&s->set, profile, on_done, s);
-    if (error != QNN_SUCCESS) {
-        s->running = false;
-        s->status = error;
-    }
+    qs_flight_start(&s->flight, h->async, r->graph->profile ? NULL : h->profile->handle, r->signal);
     return QT_EXIT_OK;
 }
 
-static void await(runner *r, slot *s) {
-    pthread_mutex_lock(&r->lock);
-    while (s->running)
-        pthread_cond_wait(&r->done, &r->lock);
-    pthread_mutex_unlock(&r->lock);
-}
-
-// Waits for a slot and writes what it holds.
-static int empty(runner *r, slot *s) {
+static int write_results(runner *r, const slot *s) {
     const qs_running *h = r->how;
     const qs_batching *b = &r->batching;
-    if (!s->busy)
-        return QT_EXIT_OK;
-    await(r, s);
-    s->busy = false;
-    QnnSystemProfile_MethodType_t method =
-        h->async ? QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE_ASYNC
-                 : QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE;
-    qs_extension_end(h->extension, QUERN_EXTENSION_PHASE_EXECUTE);
-    if (qc_check(r->client, s->status, h->async ? "graphExecuteAsync" : "graphExecute") != QRN_OK)
-        return failed(r);
-    int code = qs_profile_take(h->profile, method, r->graph->g->name, s->start_us,
-                               r->graph->profile ? NULL : h->profile->handle);
-    uint64_t first = s->number / b->groups * b->lines + s->number % b->groups * b->together;
-    for (size_t k = 0; k < b->together && code == QT_EXIT_OK; k++) {
-        if (s->number % b->groups * b->together + k >= b->lines ||
-            (h->limit_outputs && first + k >= h->keep_outputs))
-            break;
-        code = qs_output_write(&r->output, &s->set, first + k, k, b->together);
+    uint64_t pass = s->number / b->groups, line = s->number % b->groups * b->together;
+    int code = QT_EXIT_OK;
+    for (size_t k = 0; k < b->together && line + k < b->lines && code == QT_EXIT_OK; k++) {
+        uint64_t index = pass * b->lines + line + k;
+        if (!h->limit_outputs || index < h->keep_outputs)
+            code = qs_output_write(&r->output, &s->flight.set, index, k, b->together);
     }
     return code;
+}
+
+// Waits for a slot and, unless something failed before, writes what it holds.
+static int empty(runner *r, slot *s, bool keep) {
+    const qs_running *h = r->how;
+    if (!s->flight.started)
+        return QT_EXIT_OK;
+    qrn_status done = qs_flight_wait(&s->flight, h->async);
+    qs_extension_end(h->extension, QUERN_EXTENSION_PHASE_EXECUTE);
+    if (!keep)
+        return QT_EXIT_OK;
+    if (done != QRN_OK)
+        return failed(r);
+    int code = qs_profile_take(h->profile,
+                               h->async ? QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE_ASYNC
+                                        : QNN_SYSTEM_PROFILE_METHOD_TYPE_BACKEND_EXECUTE,
+                               r->graph->g->name, s->flight.start_us,
+                               r->graph->profile ? NULL : h->profile->handle);
+    return code == QT_EXIT_OK ? write_results(r, s) : code;
 }
 
 static bool is_over(const runner *r, uint64_t n) {
@@ -273,17 +245,15 @@ static int loop(runner *r, uint64_t *n_done) {
     r->begin_us = qs_now_us();
     for (; code == QT_EXIT_OK && !is_over(r, n); n++) {
         slot *s = &r->slots[n % r->n_slots];
-        code = empty(r, s);
+        code = empty(r, s, true);
         if (code == QT_EXIT_OK)
-            code = fill(r, s, (size_t)(n % r->batching.groups));
+            code = fill(r, &s->flight.set, (size_t)(n % r->batching.groups));
         s->number = n;
         if (code == QT_EXIT_OK)
             code = execute(r, s);
     }
     for (uint32_t i = 0; i < r->n_slots; i++) { // the oldest first
-        slot *s = &r->slots[(n + i) % r->n_slots];
-        int last = code == QT_EXIT_OK ? empty(r, s) : QT_EXIT_OK;
-        await(r, s);
+        int last = empty(r, &r->slots[(n + i) % r->n_slots], code == QT_EXIT_OK);
         code = code == QT_EXIT_OK ? last : code;
     }
     if (code == QT_EXIT_OK && r->graph->profile)
@@ -298,13 +268,9 @@ static int loop(runner *r, uint64_t *n_done) {
 int qs_run_graph(const qs_running *how, const qc_client *c, const qs_graph *g, const char *folder,
                  const qs_list *list, uint64_t *n_done) {
     runner r = {.how = how, .client = c, .graph = g, .folder = folder, .list = list};
-    pthread_mutex_init(&r.lock, NULL);
-    pthread_cond_init(&r.done, NULL);
     int code = start(&r);
     if (code == QT_EXIT_OK)
         code = loop(&r, n_done);
     finish(&r);
-    pthread_mutex_destroy(&r.lock);
-    pthread_cond_destroy(&r.done);
     return code;
 }

@@ -32,14 +32,14 @@ typedef struct qs_running {
     const qs_extension *extension;
 } qs_running;
 
-// An input list bound to the inputs of a graph.
+// A list bound to tensors of a graph, which are its inputs but for lists of expected outputs.
 typedef struct qs_list {
     qt_inputs in;
     ox_info *infos;
 } qs_list;
 
 // QT_EXIT_OK or another code after a message.
-int qs_list_open(const char *path, const qc_graph *g, qs_list *out);
+int qs_list_open(const char *path, qc_tensor *const *tensors, uint32_t n, qs_list *out);
 void qs_list_close(qs_list *l); // a cleared one is fine
 
 // Runs the graph; adds its executions to *n_done. `folder` stands between the root and the results,

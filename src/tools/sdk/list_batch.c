@@ -8,24 +8,24 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int qs_list_open(const char *path, const qc_graph *g, qs_list *out) {
-    qs_list l = {.infos = calloc(g->n_inputs + 1, sizeof *l.infos)};
-    l.in.ports = calloc(g->n_inputs + 1, sizeof *l.in.ports);
+int qs_list_open(const char *path, qc_tensor *const *tensors, uint32_t n, qs_list *out) {
+    qs_list l = {.infos = calloc(n + 1, sizeof *l.infos)};
+    l.in.ports = calloc(n + 1, sizeof *l.in.ports);
     if (!l.infos || !l.in.ports) {
         qs_list_close(&l);
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
-    for (uint32_t i = 0; i < g->n_inputs; i++) {
-        l.infos[i].name = g->inputs[i]->t.v1.name;
+    for (uint32_t i = 0; i < n; i++) {
+        l.infos[i].name = tensors[i]->t.v1.name;
         l.in.ports[i] = &l.infos[i];
     }
-    l.in.n_ports = g->n_inputs;
+    l.in.n_ports = n;
     int code = qt_input_list_read(path, &l.in);
     for (size_t s = 0; s < l.in.n_sets && code == QT_EXIT_OK; s++)
         for (uint32_t i = 0; i < l.in.n_ports && code == QT_EXIT_OK; i++)
             if (!l.in.sources[s * l.in.n_ports + i].path) {
-                qt_error("%s: inference %zu has no file for input '%s'", path, s, l.infos[i].name);
+                qt_error("%s: inference %zu has no file for '%s'", path, s, l.infos[i].name);
                 code = QT_EXIT_INPUT;
             }
     if (code == QT_EXIT_OK)

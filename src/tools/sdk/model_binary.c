@@ -247,7 +247,7 @@ static int retrieve(qs_model *m, qs_part *p, const qs_run_config *config) {
         if (qc_graph_retrieve(c, info, &g) != QRN_OK)
             code = refused(p->path);
         else
-            code = qs_model_add_graph(m, g, p->context);
+            code = qs_model_add_graph(m, p->path, g, p->context);
     }
     c->context = NULL;
     return code;

@@ -38,14 +38,14 @@ qs_part *qs_model_add_part(qs_model *m, const char *path) {
     return &grown[m->n_parts++];
 }
 
-int qs_model_add_graph(qs_model *m, qc_graph *g, Qnn_ContextHandle_t context) {
+int qs_model_add_graph(qs_model *m, const char *path, qc_graph *g, Qnn_ContextHandle_t context) {
     qs_graph *grown = realloc(m->graphs, (m->n_graphs + 1) * sizeof *grown);
     if (!grown) {
         qc_graph_destroy(g);
         return no_memory();
     }
     m->graphs = grown;
-    grown[m->n_graphs++] = (qs_graph){.g = g, .context = context};
+    grown[m->n_graphs++] = (qs_graph){.g = g, .path = path, .context = context};
     return QT_EXIT_OK;
 }
 
@@ -84,7 +84,7 @@ static int add_described(qs_model *m, const char *path, const GraphInfo_t *info)
             return refused(path);
         }
     }
-    int code = qs_model_add_graph(m, g, m->client->context);
+    int code = qs_model_add_graph(m, path, g, m->client->context);
     if (code == QT_EXIT_OK) {
         m->graphs[m->n_graphs - 1].profile = c->profile;
         m->graphs[m->n_graphs - 1].profiling_delay_s = c->delay_s;
@@ -188,7 +188,7 @@ static int compose_file(qs_model *m, const char *path) {
         return QT_EXIT_REFUSED;
     }
     const qs_composed *c = find_composed(m, r.graph->handle, name);
-    code = qs_model_add_graph(m, r.graph, m->client->context);
+    code = qs_model_add_graph(m, path, r.graph, m->client->context);
     if (code == QT_EXIT_OK && c) {
         m->graphs[m->n_graphs - 1].profile = c->profile;
         m->graphs[m->n_graphs - 1].profiling_delay_s = c->delay_s;

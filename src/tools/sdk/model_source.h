@@ -13,6 +13,7 @@
 
 typedef struct qs_graph {
     qc_graph *g;
+    const char *path; // of the file that it is from
     Qnn_ContextHandle_t context;
     Qnn_ProfileHandle_t profile; // bound to it, or NULL
     double profiling_delay_s;
@@ -76,6 +77,6 @@ void qs_model_close(qs_model *m); // a cleared one is fine; before the client is
 
 // For the two files behind this header.
 qs_part *qs_model_add_part(qs_model *m, const char *path);
-int qs_model_add_graph(qs_model *m, qc_graph *g, Qnn_ContextHandle_t context);
+int qs_model_add_graph(qs_model *m, const char *path, qc_graph *g, Qnn_ContextHandle_t context);
 
 #endif
