@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/soc.h"
 #include "tools/executor_runner/runner_list.h"
+#include "tools/extensions/htp_config.h"
 #include "tools/op_package_generator/op_text.h"
 #include "tools/quern/dump.h"
 #include "tools/quern/files.h"
@@ -19,6 +20,8 @@
 #include "tools/quern/input_list.h"
 #include "tools/quern/profile_log.h"
 #include "tools/quern/report.h"
+#include "tools/sdk/run_config.h"
+#include "tools/throughput/config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -230,19 +233,74 @@ static bool read_opdef(const given *g) {
     return ok;
 }
 
+static bool read_run_config(const given *g) {
+    qs_run_config c = {.arena = qrn_arena_create()};
+    bool ok = c.arena && qs_run_config_parse(g->path, g->data, g->size, &c) == QRN_OK;
+    for (int load = 0; ok && load < 2; load++)
+        if (!qs_context_options(&c, load, NULL))
+            broken("no options of a context");
+    if (ok)
+        (void)qs_graph_options(&c, "net");
+    qs_run_config_close(&c);
+    return ok;
+}
+
+static bool read_htp_config(const given *g) {
+    qrn_arena *arena = qrn_arena_create();
+    qx_config c = {0};
+    const QnnGraph_Config_t **graph;
+    const QnnContext_Config_t **context;
+    const QnnDevice_Config_t **device;
+    bool ok = arena && qx_config_parse(g->path, g->data, g->size, arena, &c) == QRN_OK;
+    for (uint32_t i = 0; ok && i < c.graphs.n; i++)
+        if (qx_graph_options(&c.graphs.items[i], arena, &graph) != QRN_OK)
+            broken("no options of a graph");
+    for (int kind = 0; ok && kind < 3; kind++)
+        if (qx_context_options(&c, (QuernExtension_ContextKind_t)kind, -1, arena, &context) !=
+            QRN_OK)
+            broken("no options of a context");
+    if (ok && c.devices.n && qx_device_options(&c.devices.items[0], arena, &device) != QRN_OK)
+        broken("no options of a device");
+    qrn_arena_destroy(arena);
+    return ok;
+}
+
+static bool read_throughput(const given *g) {
+    qrn_arena *arena = qrn_arena_create();
+    tp_config c = {0};
+    bool ok = arena && tp_config_parse(g->path, g->data, g->size, arena, &c) == QRN_OK;
+    for (uint32_t i = 0; ok && i < c.test.threads.n; i++) {
+        const tp_thread *t = &c.test.threads.items[i];
+        visit(t->model->path, strlen(t->model->path));
+        visit(t->backend->path, strlen(t->backend->path));
+        visit(t->context->name, strlen(t->context->name));
+    }
+    qrn_arena_destroy(arena);
+    return ok;
+}
+
 static struct {
     const char *name, *ending;
     bool (*read)(const given *g);
     bool names; // failures are messages that begin with the file's name
     unsigned n, n_read;
 } readers[] = {
-    {"npy", "npy", read_npy, true, 0, 0},          {"npz", "npz", read_npz, true, 0, 0},
-    {"png", "png", read_picture, true, 0, 0},      {"jpg", "jpg", read_picture, true, 0, 0},
-    {"labels", "txt", read_labels, true, 0, 0},    {"json", "json", read_json, true, 0, 0},
-    {"socs", "txt", read_socs, false, 0, 0},       {"dump", "json", read_dump, false, 0, 0},
-    {"profile", "log", read_profile, false, 0, 0}, {"list", "txt", read_list, false, 0, 0},
-    {"lines", "txt", read_lines, false, 0, 0},     {"tensors", "safetensors", read_npz, true, 0, 0},
+    {"npy", "npy", read_npy, true, 0, 0},
+    {"npz", "npz", read_npz, true, 0, 0},
+    {"png", "png", read_picture, true, 0, 0},
+    {"jpg", "jpg", read_picture, true, 0, 0},
+    {"labels", "txt", read_labels, true, 0, 0},
+    {"json", "json", read_json, true, 0, 0},
+    {"socs", "txt", read_socs, false, 0, 0},
+    {"dump", "json", read_dump, false, 0, 0},
+    {"profile", "log", read_profile, false, 0, 0},
+    {"list", "txt", read_list, false, 0, 0},
+    {"lines", "txt", read_lines, false, 0, 0},
+    {"tensors", "safetensors", read_npz, true, 0, 0},
     {"opdef", "xml", read_opdef, true, 0, 0},
+    {"run_config", "json", read_run_config, true, 0, 0},
+    {"htp_config", "json", read_htp_config, true, 0, 0},
+    {"throughput", "json", read_throughput, true, 0, 0},
 };
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 

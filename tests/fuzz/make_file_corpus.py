@@ -59,6 +59,51 @@ def texts():
                             b"57\tSM8650\t-\t75\t8\t4\t1\t1\t1\t1\t1\t1\r\n")
 
 
+def configs():
+    """The JSON files of the SDK's programs, with every key."""
+    yield "run_config", "plain", b'''{ // comment
+  "backend_extensions": {"shared_library_path": "libX.so", "config_file_path": "htp.json"},
+  "context_configs": {"context_priority": "normal_high", "async_execute_queue_depth": 4,
+    "enable_graphs": ["net"], "memory_limit_hint": 10, "is_persistent_binary": true,
+    "cache_compatibility_mode": "strict", "spill_fill_buffer": -1, "weights_buffer": 0,
+    "graph_retention_order": ["net", "b"]},
+  "graph_configs": [{"graph_name": "net", "graph_priority": "low",
+    "graph_profiling_start_delay": 0.5, "graph_profiling_num_executions": 3}],
+  "profile_configs": {"num_max_events": 100},
+  "async_graph_execution_config": {"input_tensors_creation_tasks_limit": 2,
+    "execute_enqueue_tasks_limit": 1}}'''
+    yield "htp_config", "plain", b'''{"graphs": [{"graph_names": ["net"], "vtcm_mb": 2,
+    "hvx_threads": 4, "O": 3.0, "finalize_config": {"P": 5}, "dlbc": 1, "dlbc_weights": 1,
+    "sparse_weights_compression": 0, "weights_packing": true, "num_cores": 1,
+    "short_depth_conv_on_hmx_off": true, "fold_relu_activation_into_conv_off": false,
+    "slc_alloc_enable": 1, "advanced_activation_fusion": true,
+    "use_high_precision_fp16_sigmoid": false, "monolithic_lstm": false,
+    "fp16_relaxed_precision": 1}, {"graph_names": ["b"], "vtcm_size": 65536}],
+  "devices": [{"device_id": 0, "core_id": [0], "core_type": 0, "soc_id": 30, "soc_model": 57,
+    "dsp_arch": "v75", "pd_session": "unsigned", "profiling_level": "linting",
+    "cores": [{"core_id": 0, "perf_profile": "burst", "rpc_control_latency": 100,
+      "rpc_polling_time": 9999, "adaptive_polling_time": 1000, "hmx_timeout_us": 300000}]}],
+  "context": {"weight_sharing_enabled": true, "lora_weight_sharing": false,
+    "lora_weight_sharing_ram_preload": false, "max_spill_fill_buffer_for_group": 4096,
+    "group_id": 0, "file_read_memory_budget_in_mb": 1, "io_memory_estimation": true,
+    "init_acceleration": true, "reused_io_limit_mb": 1,
+    "concurrent_deserialization_patch": "p", "extended_udma": false},
+  "groupContext": {"share_resources": true, "reused_io_limit_mb": 2},
+  "memory": {"mem_type": "shared_buffer"}}'''
+    yield "throughput", "plain", b'''{"backends": [{"backendName": "h", "backendPath": "libH.so",
+    "profilingLevel": "BASIC", "backendExtensions": "libX.so", "perfProfile": "burst",
+    "opPackagePath": "p.so:q", "platformOption": "k:v"}],
+  "models": [{"modelName": "m", "modelPath": "m.bin", "loadFromCachedBinary": true,
+    "inputPath": "l.txt", "inputDataType": "FLOAT", "postProcessor": "MSE", "outputPath": "o",
+    "outputDataType": "FLOAT_ONLY", "saveOutput": "NATIVE_ALL", "groundTruthPath": "NONE"}],
+  "contexts": [{"contextName": "c", "priority": "HIGH", "executeAsyncQueueDepth": 4,
+    "cacheCompatibilityMode": "strict"}],
+  "testCase": {"iteration": -1, "logLevel": "info", "threads": [{"threadName": "t",
+    "backend": "h", "context": "c", "model": "m", "initModelInLoop": false,
+    "loadInputDataInLoop": true, "useRandomData": true, "interval": 5, "loopUnit": "second",
+    "loop": 2, "executeAsynchronous": true, "backendConfig": "htp.json"}]}}'''
+
+
 def made():
     """What the program writes: a dump's index and a profile."""
     program = os.environ.get("QUERN_BIN", "build/bin/quern")
@@ -95,7 +140,7 @@ def profiles():
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (arrays, pictures, texts, made, profiles):
+    for make in (arrays, pictures, texts, configs, made, profiles):
         for reader, name, data in make():
             (folder / f"{reader}_{name}").write_bytes(reader.encode() + b"\n" + data)
 

@@ -2,8 +2,8 @@
 //
 // qnn-context-binary-utility: checks the description of a context binary and writes it as JSON.
 #include "tools/quern/binary.h"
-#include "tools/quern/binary_json.h"
 #include "tools/quern/output.h"
+#include "tools/quern/show_published.h"
 #include "tools/sdk/program.h"
 
 #include <stdlib.h>
@@ -25,9 +25,7 @@ static const qt_flag flags[] = {
 };
 
 static int write_json(const qt_binary *b, const char *path) {
-    char *text =
-        qt_json_dump(json_pack("{s:o,s:i}", "info", qt_binary_info_json(b->info), "version", 3),
-                     JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+    char *text = qt_json_dump(qt_published_json(b->info), JSON_INDENT(2) | JSON_REAL_PRECISION(9));
     if (!text)
         return QT_EXIT_FAILURE;
     const qt_part whole = {text, strlen(text)};
