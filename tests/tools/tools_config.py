@@ -224,7 +224,7 @@ def test_the_utility_writes_the_published_schema(box):
     assert x["info"].pop("id") > 0
     q = x["info"].pop("quantizeParams")
     assert x["info"] == {"name": "x", "type": "QNN_TENSOR_TYPE_APP_WRITE",
-                         "dataFormat": "QNN_TENSOR_DATA_FORMAT_FLAT_BUFFER",
+                         "dataFormat": "QNN_TENSOR_DATA_FORMAT_DENSE",
                          "dataType": "QNN_DATATYPE_UFIXED_POINT_8", "rank": 2,
                          "dimensions": [1, 8], "memType": "QNN_TENSORMEMTYPE_RAW"}
     assert q["definition"] == "QNN_DEFINITION_DEFINED"
@@ -232,6 +232,7 @@ def test_the_utility_writes_the_published_schema(box):
     assert q["scaleOffset"]["offset"] == -100
     assert abs(q["scaleOffset"]["scale"] - 0.05) < 1e-8
     assert info["contextBlobSize"] == (box / "output/net.bin").stat().st_size
-    shown = json.loads(ok("quern", "show", "--json", "output/net.bin").stdout)
+    shown = json.loads(ok("quern", "show", "--json", "--published",
+                          "output/net.bin").stdout)
     assert shown["info"] == json.loads(open("info.json").read())["info"] and shown["version"] == 3
     assert run(UTILITY, "--context_binary", "output/net.bin").returncode == 0
