@@ -72,11 +72,10 @@ ModelError_t build(const QNN_INTERFACE_VER_TYPE &qnn, Qnn_BackendHandle_t backen
         qnn.tensorCreateGraphTensor(g.info.graph, &g.out) != QNN_SUCCESS ||
         (!which && qnn.tensorCreateGraphTensor(g.info.graph, &mid) != QNN_SUCCESS))
         return qnn_wrapper_api::MODEL_TENSOR_ERROR;
-    bool made = which ? node(qnn, backend, g.info.graph, "abs", QNN_OP_ELEMENT_WISE_ABS, &g.in,
-                             &g.out)
-                      : node(qnn, backend, g.info.graph, "relu", QNN_OP_RELU, &g.in, &mid) &&
-                            node(qnn, backend, g.info.graph, "neg", QNN_OP_ELEMENT_WISE_NEG, &mid,
-                                 &g.out);
+    bool made =
+        which ? node(qnn, backend, g.info.graph, "abs", QNN_OP_ELEMENT_WISE_ABS, &g.in, &g.out)
+              : node(qnn, backend, g.info.graph, "relu", QNN_OP_RELU, &g.in, &mid) &&
+                    node(qnn, backend, g.info.graph, "neg", QNN_OP_ELEMENT_WISE_NEG, &mid, &g.out);
     g.info.graphName = g.name;
     g.info.inputTensors = &g.in;
     g.info.outputTensors = &g.out;
