@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The weight_only family: the work of a task, and the rows.
-#include "kernels/gemm/gemv/weight_only.h"
+#include "kernels/gemm/gemv/gemv_planes.h"
 
 #include "base/fp16.h"
 #include "kernels/gemm/dense/dense_feed.h"
@@ -11,6 +11,8 @@ typedef struct engine {
     const qrn_gemm_f32_kernel *gemm; // for many rows
     qrn_gemv_unpack_fn unpack;
     qrn_gemv_fn few;
+    qrn_gemv_planes_fn planes; // (optional) rows as planes of bytes
+    qrn_gemv_products_fn products;
 } engine;
 
 static qrn_dense_plan plan_of(const qrn_kcall *k) {
@@ -64,6 +66,23 @@ static void sum_runs(const qrn_weight_only_args *a, const float *x, size_t rows,
         }
 }
 
+// `rows` rows from number r on times panel u.
+static qrn_gemv_strip strip_of(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, size_t rows,
+                               size_t u) {
+    const qrn_weight_only_args *a = k->args;
+    size_t column = u * QRN_PANEL;
+    return (qrn_gemv_strip){.b = panel_of(k, u),
+                            .a = (const float *)k->in[0]->data + r * a->dense.depth,
+                            .a_row = a->dense.depth,
+                            .runs = qrn_weight_only_runs(a),
+                            .rows = (uint32_t)rows,
+                            .cols = columns_of(a, u),
+                            .bias = bias_of(k, column),
+                            .c = (float *)k->out[0]->data + r * p->cout + column,
+                            .c_row = p->cout,
+                            .clamp = clamp_of(a)};
+}
+
 // Tasks share the panels, so that a result does not depend on their number.
 static void run_few(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p) {
     const qrn_weight_only_args *a = k->args;
@@ -74,18 +93,9 @@ static void run_few(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p
         sum_runs(a, k->in[0]->data, p->rows, sums);
     for (size_t u = u0; u < u1; u++)
         for (size_t r = 0; r < p->rows; r += QRN_GEMV_ROWS) {
-            size_t left = p->rows - r, column = u * QRN_PANEL;
-            qrn_gemv_strip t = {.b = panel_of(k, u),
-                                .a = (const float *)k->in[0]->data + r * a->dense.depth,
-                                .a_row = a->dense.depth,
-                                .sums = sums + r * runs,
-                                .runs = runs,
-                                .rows = (uint32_t)(left < QRN_GEMV_ROWS ? left : QRN_GEMV_ROWS),
-                                .cols = columns_of(a, u),
-                                .bias = bias_of(k, column),
-                                .c = (float *)k->out[0]->data + r * p->cout + column,
-                                .c_row = p->cout,
-                                .clamp = clamp_of(a)};
+            size_t left = p->rows - r;
+            qrn_gemv_strip t = strip_of(k, p, r, left < QRN_GEMV_ROWS ? left : QRN_GEMV_ROWS, u);
+            t.sums = sums + r * runs;
             e->few(&t);
         }
     qrn_dense_report(k, p, 0, p->rows, u0, u1);
@@ -129,8 +139,81 @@ static void run_many(const qrn_kcall *k, const engine *e, const qrn_dense_plan *
     }
 }
 
+// --- rows as planes of bytes
+
+#define PLANE_ROWS 64 // done at a time
+
+// Room of a task: planes and runs of its rows, sums of a row that has to be done with floats.
+static size_t plane_bytes(const qrn_weight_only_args *a) {
+    size_t runs = qrn_weight_only_runs(a);
+    size_t row = qrn_gemv_row_bytes(a->dense.depth) + runs * sizeof(qrn_gemv_run);
+    return (PLANE_ROWS * row + runs * sizeof(float) + 63) / 64 * 64;
+}
+
+// Steps are whole, and no sum leaves 32 bits.
+static bool fits_planes(const qrn_kcall *k) {
+    const qrn_weight_only_args *a = k->args;
+    bool whole = a->dense.depth % QRN_GEMV_STEP == 0 && a->run % QRN_GEMV_STEP == 0;
+    return whole && a->dense.depth > 0 && a->run <= 32768;
+}
+
+static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
+                          const qrn_dense_part *part, float *sums) {
+    const qrn_weight_only_args *a = k->args;
+    if (k->in[3])
+        sum_runs(a, (const float *)k->in[0]->data + r * a->dense.depth, 1, sums);
+    for (size_t u = part->u0; u < part->u1; u++) {
+        qrn_gemv_strip t = strip_of(k, p, r, 1, u);
+        t.sums = sums;
+        e->few(&t);
+    }
+}
+
+// Rows [r, r + n) of the task's panels.
+static void run_plane_rows(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
+                           size_t n, const qrn_dense_part *part) {
+    const qrn_weight_only_args *a = k->args;
+    size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth);
+    qrn_gemv_rows x = {.runs = (void *)((char *)k->scratch + k->task * plane_bytes(a))};
+    float *sums = (float *)(x.runs + PLANE_ROWS * runs);
+    bool good[PLANE_ROWS];
+    x.planes = (int8_t *)(sums + runs);
+    qrn_gemv_panel b = panel_of(k, 0);
+    for (size_t i = 0; i < n; i++)
+        good[i] = e->planes(&b, (const float *)k->in[0]->data + (r + i) * a->dense.depth,
+                            x.planes + i * row, x.runs + i * runs);
+    for (size_t u = part->u0; u < part->u1; u++)
+        for (size_t i = 0; i < n; i += QRN_GEMV_ROWS) {
+            size_t some = n - i < QRN_GEMV_ROWS ? n - i : QRN_GEMV_ROWS;
+            qrn_gemv_strip t = strip_of(k, p, r + i, some, u);
+            qrn_gemv_rows rows = {x.planes + i * row, x.runs + i * runs};
+            e->products(&t, &rows);
+        }
+    for (size_t i = 0; i < n; i++)
+        if (!good[i])
+            run_float_row(k, e, p, r + i, part, sums);
+}
+
+static void run_planes(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p) {
+    const qrn_weight_only_args *a = k->args;
+    qrn_dense_part part = {.r1 = p->rows};
+    if (p->rows > QRN_GEMV_FEW)
+        part = qrn_dense_part_of(p, k->task, k->n_tasks);
+    else
+        qrn_split(qrn_panels(a->dense.cols), 1, k->task, k->n_tasks, &part.u0, &part.u1);
+    for (size_t r = part.r0; r < part.r1 && part.u0 < part.u1; r += PLANE_ROWS) {
+        size_t n = part.r1 - r < PLANE_ROWS ? part.r1 - r : PLANE_ROWS;
+        run_plane_rows(k, e, p, r, n, &part);
+        qrn_dense_report(k, p, r, n, part.u0, part.u1);
+    }
+}
+
 static qrn_status run(const qrn_kcall *k, const engine *e) {
     qrn_dense_plan p = plan_of(k);
+    if (e->planes) {
+        run_planes(k, e, &p);
+        return QRN_OK;
+    }
     if (p.rows <= QRN_GEMV_FEW)
         run_few(k, e, &p);
     else
@@ -146,6 +229,8 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 static size_t scratch(const qrn_kcall *k, const engine *e) {
     const qrn_weight_only_args *a = k->args;
     qrn_dense_plan p = plan_of(k);
+    if (e->planes)
+        return k->n_tasks * plane_bytes(a);
     size_t many = unpacked_floats(a) + qrn_dense_feed_of(&p, e->gemm, false).floats;
     size_t few = k->in[3] ? sum_floats(a) : 0;
     return k->n_tasks * (p.rows > QRN_GEMV_FEW && many > few ? many : few) * sizeof(float);
@@ -187,29 +272,33 @@ static qrn_status weight_only_ref(const qrn_kcall *k) {
     return QRN_OK;
 }
 
-#define ROW(isa, bit)                                                                              \
+#define ROW(isa, bit, fits)                                                                        \
     {                                                                                              \
-        .name = "weight_only_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit, .fn = run_##isa,      \
-        .tasks = tasks, .scratch = scratch_##isa                                                   \
+        .name = "weight_only_" #isa, .domain = QRN_DOMAIN_F32, .needs = bit, .works = fits,        \
+        .fn = run_##isa, .tasks = tasks, .scratch = scratch_##isa                                  \
     }
-#define ENGINE(isa, gemm)                                                                          \
-    static const engine engine_##isa = {&gemm, qrn_gemv_unpack_##isa, qrn_gemv_##isa};             \
+#define ENGINE(isa, ...)                                                                           \
+    static const engine engine_##isa = {__VA_ARGS__};                                              \
     static qrn_status run_##isa(const qrn_kcall *k) { return run(k, &engine_##isa); }              \
     static size_t scratch_##isa(const qrn_kcall *k) { return scratch(k, &engine_##isa); }
 
 #if defined(__x86_64__)
-ENGINE(avx512, qrn_gemm_f32_14x32_avx512)
-ENGINE(avx2, qrn_gemm_f32_6x32_avx2)
+ENGINE(avx512vnni, .few = qrn_gemv_avx512, .planes = qrn_gemv_planes_avx512vnni,
+       .products = qrn_gemv_products_avx512vnni)
+ENGINE(avx512, .gemm = &qrn_gemm_f32_14x32_avx512, .unpack = qrn_gemv_unpack_avx512,
+       .few = qrn_gemv_avx512)
+ENGINE(avx2, .gemm = &qrn_gemm_f32_6x32_avx2, .unpack = qrn_gemv_unpack_avx2, .few = qrn_gemv_avx2)
 #elif defined(__aarch64__)
-ENGINE(neon, qrn_gemm_f32_6x32_neon)
+ENGINE(neon, .gemm = &qrn_gemm_f32_6x32_neon, .unpack = qrn_gemv_unpack_neon, .few = qrn_gemv_neon)
 #endif
 
 static const qrn_kernel weight_only_rows[] = {
 #if defined(__x86_64__)
-    ROW(avx512, QRN_ISA_AVX512),
-    ROW(avx2, QRN_ISA_AVX2),
+    ROW(avx512vnni, QRN_ISA_AVX512VNNI, fits_planes),
+    ROW(avx512, QRN_ISA_AVX512, NULL),
+    ROW(avx2, QRN_ISA_AVX2, NULL),
 #elif defined(__aarch64__)
-    ROW(neon, QRN_ISA_NEON),
+    ROW(neon, QRN_ISA_NEON, NULL),
 #endif
     {.name = "weight_only_ref", .domain = QRN_DOMAIN_F32, .fn = weight_only_ref, .tasks = tasks},
 };

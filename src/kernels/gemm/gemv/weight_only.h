@@ -11,7 +11,8 @@
 //   in[4]  bias     [Cout] f32, may be absent
 //   out[0] y        f32
 // The reference row computes in double and rounds once: the definition. The others sum a run in
-// single precision before they scale it. Results do not depend on the number of tasks.
+// single precision before they scale it, or exactly with x as integers of 24 bits (gemv_planes.h).
+// Results do not depend on the number of tasks.
 #ifndef QRN_KERNELS_GEMM_WEIGHT_ONLY_H
 #define QRN_KERNELS_GEMM_WEIGHT_ONLY_H
 

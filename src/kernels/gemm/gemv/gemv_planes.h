@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+//
+// Rows of floats as integers, for products with 4- and 8-bit weights by instructions on bytes. A
+// run of a row is a power of two times integers of 24 bits, each the sum of three signed bytes
+// (planes) times 1, 256 and 65536. Elements lose what is below 2^-23 of the largest of their run,
+// which is what single precision loses when it sums them; sums of products are exact.
+#ifndef QRN_KERNELS_GEMM_GEMV_PLANES_H
+#define QRN_KERNELS_GEMM_GEMV_PLANES_H
+
+#include "kernels/gemm/gemv/weight_only.h"
+
+#define QRN_GEMV_PLANES 3
+#define QRN_GEMV_STEP 8 // elements of the depth that lie together
+
+// What a run of a row is multiplied with.
+typedef struct qrn_gemv_run {
+    int32_t first[QRN_GEMV_PLANES]; // what sums start with: weights are shifted to be unsigned
+    float sum;                      // of the integers
+    float scale;                    // of one
+    float unused[3];                // 32 bytes
+} qrn_gemv_run;
+
+// Rows in that form.
+typedef struct qrn_gemv_rows {
+    int8_t *planes;     // [row][depth / 8][plane][8]; 4-bit weights: elements 0 2 4 6 1 3 5 7
+    qrn_gemv_run *runs; // [row][runs]
+} qrn_gemv_rows;
+
+static inline size_t qrn_gemv_row_bytes(size_t depth) { return QRN_GEMV_PLANES * depth; }
+
+// Writes one row. False: it has numbers that are not finite, or runs that are too small or large.
+typedef bool (*qrn_gemv_planes_fn)(const qrn_gemv_panel *b, const float *x, int8_t *planes,
+                                   qrn_gemv_run *runs);
+// As qrn_gemv_fn, with the rows of the strip given in this form.
+typedef void (*qrn_gemv_products_fn)(const qrn_gemv_strip *t, const qrn_gemv_rows *x);
+
+bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t *planes,
+                                qrn_gemv_run *runs);
+void qrn_gemv_products_avx512vnni(const qrn_gemv_strip *t, const qrn_gemv_rows *x);
+
+#endif
