@@ -125,6 +125,9 @@ bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a 
 	$(MAKE) release
 	$(PYTHON) bench/run.py --write $(BENCH)
 
+bench-llm: release ## a language model (MODEL=FILE.gguf) beside llama.cpp; BENCH="--peer PYTHON"
+	$(PYTHON) scripts/bench_llm.py "$(MODEL)" --write docs/llm.md $(BENCH)
+
 bench-gpu: ## the GPU backend beside torch on this machine's OpenCL device: docs/performance-gpu.md
 	$(MAKE) release
 	$(or $(TORCH_PYTHON),python3) scripts/bench_gpu.py --write docs/performance-gpu.md $(BENCH)
