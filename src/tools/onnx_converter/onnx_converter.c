@@ -78,8 +78,7 @@ static bool read_dims(const char *text, ox_info *to) {
 // Shapes of the inputs, where flags change them.
 static int set_shapes(job *j) {
     ox_graph *g = qrn_arena_copy(j->arena, j->model->graph, sizeof *g);
-    ox_info *inputs =
-        g ? qrn_arena_copy(j->arena, g->inputs, (g->n_inputs + 1u) * sizeof *inputs) : NULL;
+    ox_info *inputs = g ? qrn_arena_copy(j->arena, g->inputs, g->n_inputs * sizeof *inputs) : NULL;
     if (!inputs)
         return no_memory();
     for (uint32_t i = 0; j->opt->batch && i < g->n_inputs; i++)
