@@ -221,6 +221,31 @@ def test_calibration_data_quantize_on_the_way(tmp_path):
     np.testing.assert_allclose(outputs(tmp_path, said)["probabilities"], want[0], atol=0.05)
 
 
+def test_custom_ops_go_to_the_package_of_their_definition(tmp_path):
+    info = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [2, 3]) for n in "xcy"]
+    graph = helper.make_graph([helper.make_node("Cube", ["x"], ["c"], name="cube", domain="my.ops"),
+                               helper.make_node("Relu", ["c"], ["y"])], "g", info[:1], info[2:],
+                              value_info=info[1:2])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13),
+                                                      helper.make_opsetid("my.ops", 1)],
+                                ir_version=8), tmp_path / "a.onnx")
+    (tmp_path / "a.xml").write_text(
+        '<OpDefCollection PackageName="example"><OpDefList><OpDef><Name>Cube</Name>'
+        "<Input><Name>x</Name></Input><Output><Name>y</Name></Output>"
+        "<SupportedBackend>CPU</SupportedBackend></OpDef></OpDefList></OpDefCollection>")
+    p = program(tmp_path, "qnn-onnx-converter", "-i", "a.onnx")
+    assert p.returncode == 3 and "my.ops.Cube is not supported" in p.stderr
+    view = convert(tmp_path, "a.onnx", "-opc", "a.xml", "-opl",
+                   f"{LIBS}/libExampleOpPackage.so:ExampleOpPackage_provider")
+    node = view["graph"]["nodes"]["cube"]
+    assert (node["package"], node["type"]) == ("example", "Cube")
+    assert view["model.bin"] == "NA" and not (tmp_path / "m.bin").exists()
+    p = build(tmp_path)  # a library needs the package where it is composed
+    assert p.returncode == 0, p.stderr
+    code, said = run(tmp_path, tmp_path / p.stdout.strip(), [np.ones((2, 3), np.float32)])
+    assert code == 1 and "node 'cube' cannot be made" in said
+
+
 def test_dry_run_lists_what_is_not_supported(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="fine"),
                                helper.make_node("Unheard", ["y"], ["z"], name="odd one",
