@@ -36,7 +36,7 @@ static reader open_block(const event *e, const char *magic) {
     assert_true(e->object_bytes > 12);
     assert_memory_equal(r.p, magic, 8);
     r.p += 8;
-    assert_int_equal(take(&r, 4), 2);
+    assert_int_equal(take(&r, 4), 3);
     char name[64];
     take_text(&r, name, sizeof name);
     assert_string_equal(name, "g");
@@ -62,7 +62,11 @@ static void read_schematic(const event *e) {
         take(&r, 8);
         uint64_t bytes = take(&r, 8);
         take_text(&r, text, sizeof text);
-        has_x |= strcmp(text, "x") == 0 && storage == 2 && bytes == sizeof m.x;
+        uint64_t type = take(&r, 4), rank = take(&r, 4), elements = 1;
+        for (uint64_t k = 0; k < rank; k++)
+            elements *= take(&r, 4);
+        has_x |= strcmp(text, "x") == 0 && storage == 2 && bytes == sizeof m.x &&
+                 type == QNN_DATATYPE_UFIXED_POINT_8 && elements == sizeof m.x;
     }
     assert_true(has_x);
     assert_int_equal(take(&r, 4), NODES);
@@ -112,6 +116,7 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
     }
     // Modelled: as htp_prf_05 has it, from the start of a call (215 us) on.
     double us = 241 / 1.12;
+    assert_int_equal(take(&r, 8), 1500000000);
     assert_int_equal(take(&r, 4), NODES);
     for (uint32_t i = 0; i < NODES; i++) {
         assert_int_equal(take(&r, 4), i + 4);
@@ -124,6 +129,10 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
         us += (49152 / 298e3 + 6.1) / 1.12;
         assert_true(fabs(times[2] - 1e3 * us) <= 1);
         assert_true(times[3] == times[4] && times[5] == times[6]); // no transfers
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(take(&r, 8), 0);
+        assert_int_equal(take(&r, 8), 2 * sizeof m.x);
+        assert_int_equal(take(&r, 8), sizeof m.y);
     }
     assert_ptr_equal(r.p, r.end);
 }

@@ -57,4 +57,7 @@ bool qt_is_netrun(const qt_event *e);
 typedef enum qt_node_kind { QT_NO_NODE, QT_NODE_US, QT_NODE_CYCLES, QT_NODE_MODELLED } qt_node_kind;
 qt_node_kind qt_node_of(const qt_event *e, char *buf, size_t size);
 
+// The op trace among events and what lies below them; NULL: none (profile_trace.c).
+const qt_event *qt_find_optrace(const qt_event *list, uint32_t n);
+
 #endif

@@ -3,6 +3,7 @@
 // Profiles as a trace for Perfetto and Chrome: calls, their nodes as measured, and their nodes as
 // modelled. Where a log has op traces (docs/profiling.md), nodes lie where they ran; else they
 // follow each other from the begin of their call.
+#include "tools/quern/optrace.h"
 #include "tools/quern/output.h"
 #include "tools/quern/profile_sums.h"
 
@@ -47,38 +48,12 @@ static void add_nodes(tracing *t, const qt_event *list, uint32_t n, qt_node_kind
 
 // --- op traces
 
-typedef struct bytes {
-    const char *hex; // two digits a byte
-    size_t n, at;
-    bool wrong;
-} bytes;
-
-static unsigned digit(char c) {
-    return c >= '0' && c <= '9'   ? (unsigned)(c - '0')
-           : c >= 'a' && c <= 'f' ? (unsigned)(c - 'a') + 10
-                                  : 16;
-}
-
-static uint64_t take(bytes *b, unsigned n) {
-    uint64_t v = 0;
-    if (b->wrong || b->n - b->at < n) {
-        b->wrong = true;
-        return 0;
-    }
-    for (unsigned i = 0; i < n; i++, b->at++) {
-        unsigned high = digit(b->hex[2 * b->at]), low = digit(b->hex[2 * b->at + 1]);
-        b->wrong |= high > 15 || low > 15;
-        v |= (uint64_t)(high << 4 | low) << 8 * i;
-    }
-    return v;
-}
-
-static const qt_event *find_trace(const qt_event *list, uint32_t n) {
+const qt_event *qt_find_optrace(const qt_event *list, uint32_t n) {
     static const char magic[] = "51524e5452414345"; // QRNTRACE
     for (uint32_t i = 0; i < n; i++) {
         if (list[i].hex && strncmp(list[i].hex, magic, sizeof magic - 1) == 0)
             return &list[i];
-        const qt_event *below = find_trace(list[i].sub, list[i].n_sub);
+        const qt_event *below = qt_find_optrace(list[i].sub, list[i].n_sub);
         if (below)
             return below;
     }
@@ -86,7 +61,7 @@ static const qt_event *find_trace(const qt_event *list, uint32_t n) {
 }
 
 // The node of an op id, which the events of the same call have.
-static const char *name_of(const qt_event *list, uint32_t n, uint64_t id, char *buf, size_t size) {
+static const char *name_of(const qt_event *list, uint32_t n, uint32_t id, char *buf, size_t size) {
     for (uint32_t i = 0; i < n; i++) {
         const char *at = qt_node_of(&list[i], buf, size) ? strstr(buf, "OpId_") : NULL;
         if (at && strtoull(at + 5, NULL, 10) == id)
@@ -97,60 +72,40 @@ static const char *name_of(const qt_event *list, uint32_t n, uint64_t id, char *
     return NULL;
 }
 
-static void name_op(const qt_call *c, uint64_t id, char *buf, size_t size) {
+static void name_op(const qt_call *c, uint32_t id, char *buf, size_t size) {
     if (!name_of(c->events, c->n, id, buf, size))
-        snprintf(buf, size, "OpId_%llu", (unsigned long long)id);
+        snprintf(buf, size, "OpId_%u", id);
 }
 
-static void add_steps(tracing *t, const qt_call *c, bytes *b, double call) {
-    uint64_t n = take(b, 4);
-    for (uint64_t i = 0; i < n && !b->wrong; i++) {
-        uint64_t id = take(b, 4), engines = take(b, 4);
-        double us[7];
+static void add_steps(tracing *t, const qt_call *c, const qt_optrace *trace, double call) {
+    for (uint32_t i = 0; i < trace->n_steps; i++) {
+        const qt_step *s = &trace->steps[i];
+        const double *const moves[] = {s->fetch, s->swap};
         char name[512];
-        for (int k = 0; k < 7; k++)
-            us[k] = (double)take(b, 8) / 1e3;
-        if (b->wrong)
-            return;
-        name_op(c, id, name, sizeof name);
-        slice(t, engines & 2 ? HMX : HVX, name, call + us[1], us[2] - us[1]);
-        for (int k = 3; k < 7; k += 2)
-            if (us[k + 1] > us[k])
-                slice(t, DMA, name, call + us[k], us[k + 1] - us[k]);
+        name_op(c, s->id, name, sizeof name);
+        slice(t, s->engines & QT_HMX ? HMX : HVX, name, call + s->run / 1e3,
+              (s->end - s->run) / 1e3);
+        for (int k = 0; k < 2; k++)
+            if (moves[k][1] > moves[k][0])
+                slice(t, DMA, name, call + moves[k][0] / 1e3, (moves[k][1] - moves[k][0]) / 1e3);
     }
 }
 
 // Where each op ran, and what a chip would do; both from the begin of the call on.
-static bool add_trace(tracing *t, const qt_call *c, const char *hex, double call) {
-    bytes b = {.hex = hex, .n = strlen(hex) / 2, .at = 8};
-    uint64_t version = take(&b, 4), text = take(&b, 4), first = 0;
-    b.wrong |= version < 1 || version > 2 || text > b.n - b.at;
-    b.at += b.wrong ? 0 : (size_t)text;
-    double per_us = (double)take(&b, 8) / 1e6;
-    uint64_t n = take(&b, 4);
-    b.wrong |= per_us <= 0;
-    for (uint64_t i = 0; i < n && !b.wrong; i++) {
-        uint64_t id = take(&b, 4);
-        take(&b, 4);
-        uint64_t begin = take(&b, 8), end = take(&b, 8);
+static void add_trace(tracing *t, const qt_call *c, const qt_optrace *trace, double call) {
+    for (uint32_t i = 0; i < trace->n_ran; i++) {
+        const qt_ran *r = &trace->ran[i];
         char name[512];
-        take(&b, 8);
-        take(&b, 8);
-        if (b.wrong)
-            break;
-        first = first ? first : begin;
-        name_op(c, id, name, sizeof name);
-        slice(t, NODES, name, call + (double)(begin - first) / per_us,
-              (double)(end - begin) / per_us);
+        name_op(c, r->id, name, sizeof name);
+        slice(t, NODES, name, call + (double)(r->begin - trace->ran[0].begin) / trace->ticks_per_us,
+              (double)(r->end - r->begin) / trace->ticks_per_us);
     }
-    if (version == 2)
-        add_steps(t, c, &b, call);
-    return !b.wrong;
+    add_steps(t, c, trace, call);
 }
 
 // --- all of it
 
-static bool add_call(tracing *t, const qt_call *c, double at, double us) {
+static bool add_call(tracing *t, qrn_arena *a, const qt_call *c, double at, double us) {
     static const char *const names[QT_CALL_KINDS] = {"init",  "compose", "finalize", "de-init",
                                                      "apply", "execute", "rate",     "other"};
     char name[256];
@@ -158,9 +113,14 @@ static bool add_call(tracing *t, const qt_call *c, double at, double us) {
     slice(t, CALLS, name, at, us);
     if (c->kind != QT_CALL_EXECUTE)
         return true;
-    const qt_event *trace = find_trace(c->events, c->n);
-    if (trace)
-        return add_trace(t, c, trace->hex, at);
+    const qt_event *block = qt_find_optrace(c->events, c->n);
+    qt_optrace trace;
+    if (block) {
+        bool whole = qt_optrace_read(a, block->hex, &trace);
+        if (whole)
+            add_trace(t, c, &trace, at);
+        return whole;
+    }
     double measured = at, modelled = at;
     add_nodes(t, c->events, c->n, QT_NODE_US, NODES, 1, &measured);
     add_nodes(t, c->events, c->n, QT_NODE_MODELLED, STEPS, 1000, &modelled);
@@ -184,7 +144,7 @@ static bool add_calls(tracing *t, const qt_profile *p) {
         bool timed = c->stop_us > c->start_us;
         double us = timed ? (double)(c->stop_us - c->start_us) : longest(c);
         at = timed ? (double)c->start_us - zero : at;
-        ok = add_call(t, c, at, us);
+        ok = add_call(t, p->arena, c, at, us);
         at += us;
     }
     return ok;

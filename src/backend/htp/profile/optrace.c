@@ -4,6 +4,7 @@
 #include "backend/htp/profile/optrace.h"
 
 #include "backend/htp/profile/events.h"
+#include "backend/htp/power/power.h"
 #include "backend/htp/profile/modelled.h"
 #include "base/mem.h"
 #include "base/outfile.h"
@@ -11,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define FORMAT_VERSION 2u
+#define FORMAT_VERSION 3u
 
 // A block that grows; `failed` sticks, so that writers need not look.
 typedef struct block {
@@ -78,9 +79,24 @@ static uint32_t op_of(const qrn_htp_modelled *m, uint32_t slot) {
     return m->node_of[slot] == UINT32_MAX ? UINT32_MAX : QRN_HTP_OP_FIRST + m->node_of[slot];
 }
 
-// Modelled steps, in nanoseconds from the call on.
+// Bytes that a step moves: its weights, activations from and to DDR, what its unit reads and
+// writes.
+static void put_traffic(block *b, const qd_schedule *s, uint32_t step, uint32_t *swap) {
+    const qd_slot *x = &s->slots[step];
+    uint64_t moved[2] = {0, 0};
+    for (; *swap < s->n_swaps && s->swaps[*swap].step == step; ++*swap)
+        moved[!s->swaps[*swap].fill] += s->swaps[*swap].bytes;
+    put_u64(b, (uint64_t)x->weight_bytes);
+    put_u64(b, moved[0]);
+    put_u64(b, moved[1]);
+    put_u64(b, (uint64_t)(x->in_bytes + x->weight_bytes));
+    put_u64(b, (uint64_t)x->out_bytes);
+}
+
+// Modelled steps, in nanoseconds from the call on, and the clock of full power that they assume.
 static void put_steps(block *b, const qrn_htp_modelled *m) {
-    uint32_t n = m ? m->x.s.n_slots : 0;
+    uint32_t n = m ? m->x.s.n_slots : 0, swap = 0;
+    put_u64(b, m ? qrn_htp_corner_hz(DCVS_VOLTAGE_VCORNER_MAX_VOLTAGE_CORNER, 0) : 0);
     put_u32(b, n);
     for (uint32_t i = 0; i < n; i++) {
         const qd_slot *x = &m->x.s.slots[i];
@@ -90,6 +106,7 @@ static void put_steps(block *b, const qrn_htp_modelled *m) {
         put_u32(b, x->engines);
         for (size_t k = 0; k < sizeof us / sizeof us[0]; k++)
             put_u64(b, (uint64_t)(us[k] * 1e3));
+        put_traffic(b, &m->x.s, i, &swap);
     }
 }
 
@@ -161,6 +178,8 @@ void qrn_htp_optrace_schematic(qrn_api_profile *p, uint32_t parent, const qrn_ap
         put_u64(&b, v->storage == QRN_STORE_ARENA ? v->offset : 0);
         put_u64(&b, v->size_bytes);
         put_text(&b, v->name);
+        put_u32(&b, qrn_dtypes[v->view.dtype].code);
+        put_values(&b, v->view.dims, v->view.rank);
     }
     put_u32(&b, plan->n_nodes);
     for (uint32_t i = 0; i < plan->n_nodes; i++) {
