@@ -259,6 +259,7 @@ def browse(folder, page, *flags):
          f"file://{page}"],
         capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(folder)})
     assert p.returncode == 0 and "CONSOLE" not in p.stderr, p.stderr
+    return p.stdout
 
 
 @in_browser

@@ -18,6 +18,7 @@ for folder in ("cli", "executorch", "fuzz"):
     sys.path.insert(0, str(TESTS / folder))
 from cli_compare import dump, tensor  # noqa: E402
 from cli_pictures import JPEG  # noqa: E402
+from cli_optrace import execution, schematic, trace  # noqa: E402
 from cli_profile import call, event, execute, write  # noqa: E402
 from cli_generate import tokenizer  # noqa: E402
 from harness import model, png  # noqa: E402
@@ -95,6 +96,8 @@ COMMANDS = [
     C_("quern --completion bash"),
     C_("qnn-profile-viewer --input_log net.log --output OUT/v.csv"),
     C_("qnn-profile-viewer --input_log net.log --standardized_json_output --output OUT/v.json"),
+    C_("qnn-profile-viewer --reader optrace --input_log op.log --schematic op.bin --config op.json "
+       "--zoom_start conv --zoom_end last --output OUT/v.json"),
     T_("qnn_executor_runner --model_path double.pte --input_list_path rawlist.txt "
        "--output_folder_path OUT"),
 ]
@@ -136,6 +139,9 @@ def make_scene(at):
     write(at / "net.log", call("BACKEND_FINALIZE", "net", 1, 8,
                                event(300, "microseconds", "QNN (finalize) time", 7)),
           execute(10, 50, 1), execute(100, 95, 2))
+    write(at / "op.log", execution(trace()))
+    (at / "op.bin").write_bytes(schematic())
+    (at / "op.json").write_text('{"features": {"qhas_json": true, "qhas_schema": true}}')
     p = start(Command("quern compile net.onnx -o net.bin --soc SM8650 -b htp"), at)
     assert p.returncode == 0, p.stderr
 

@@ -14,6 +14,7 @@
 #include "tools/executor_runner/runner_list.h"
 #include "tools/extensions/htp_config.h"
 #include "tools/op_package_generator/op_text.h"
+#include "tools/profile_viewer/optrace.h"
 #include "tools/quern/dump.h"
 #include "tools/quern/files.h"
 #include "tools/quern/flags.h"
@@ -183,6 +184,45 @@ static bool read_profile(const given *g) {
     return ok;
 }
 
+// A schematic behind its length (u32), then an op trace: all that is made of both, as a whole and
+// from the first node to the last.
+static bool read_optrace(const given *g) {
+    const unsigned char *data = g->data;
+    uint32_t n = 0;
+    if (g->size >= 4)
+        memcpy(&n, data, 4);
+    if (g->size < 4 || n > g->size - 4)
+        return false;
+    static const qv_features features = {.enable_input_output_flow_events = true,
+                                         .enable_sequencer_flow_events = true,
+                                         .runtrace = true,
+                                         .memory_info = true};
+    const qt_call c = {.kind = QT_CALL_EXECUTE, .graph = "g"};
+    qv_execution x = {.call = &c};
+    qrn_arena *a = qrn_arena_create();
+    qt_schematic s;
+    qt_optrace t;
+    char *hex = malloc(2 * (g->size - n) + 1);
+    if (!a || !hex)
+        broken("out of memory");
+    for (size_t i = 4 + (size_t)n; i < g->size; i++)
+        snprintf(&hex[2 * (i - 4 - n)], 3, "%02x", data[i]);
+    hex[2 * (g->size - 4 - n)] = 0;
+    bool ok = !qt_schematic_read(a, data + 4, n, &s) && qt_optrace_read(a, hex, &t) &&
+              qv_run_make(a, &s, &t, (qv_zoom){0}, &x.run);
+    for (int zoomed = 0; ok && zoomed < 2; zoomed++) {
+        const qv_zoom zoom = {s.n_ops ? s.ops[0].name : "", s.n_ops ? s.ops[s.n_ops - 1].name : ""};
+        if (zoomed && !qv_run_make(a, &s, &t, zoom, &x.run))
+            break;
+        json_decref(qv_trace_json(&x, 1, &features));
+        json_decref(qv_qhas_json(a, &x));
+        json_decref(qv_graph_json(a, &x.run));
+    }
+    free(hex);
+    qrn_arena_destroy(a);
+    return ok;
+}
+
 static bool read_list(const given *g) {
     static const ox_info a = {.name = "a"}, b = {.name = "b"};
     qt_inputs in = {.ports = malloc(2 * sizeof *in.ports), .n_ports = 2};
@@ -301,6 +341,7 @@ static struct {
     {"run_config", "json", read_run_config, true, 0, 0},
     {"htp_config", "json", read_htp_config, true, 0, 0},
     {"throughput", "json", read_throughput, true, 0, 0},
+    {"optrace", "bin", read_optrace, false, 0, 0},
 };
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 

@@ -6,6 +6,7 @@ Small good files of every kind. $QUERN_BIN and $QUERN_LIB_DIR make those that Qu
 import io
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ import onnx
 from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "cli"))
+import cli_optrace  # noqa: E402
 import cli_profile  # noqa: E402
 from cli_pictures import JPEG  # noqa: E402
 from harness import png  # noqa: E402
@@ -130,6 +132,9 @@ def profiles():
     with tempfile.TemporaryDirectory() as folder:
         log = cli_profile.write(Path(folder) / "a.log", cli_profile.execute(1, 50, 1))
         yield "profile", "log", log.read_bytes()
+    graph = cli_optrace.schematic()
+    yield "optrace", "modelled", struct.pack("<I", len(graph)) + graph + cli_optrace.trace()
+    yield "optrace", "measured", struct.pack("<I", len(graph)) + graph + cli_optrace.trace(steps=[])
     yield "profile", "table", (
         b"Msg Timestamp,Message,Time,Unit of Measurement,Timing Source,Event Level,"
         b"Event Identifier\n"

@@ -44,6 +44,33 @@ def test_a_level_fills_the_table_and_the_log(tmp_path, monkeypatch, level):
     assert len([*tmp_path.glob("*_schematic.bin")]) == (level == "optrace")
 
 
+def test_the_viewer_draws_an_op_trace(tmp_path, monkeypatch):
+    """Units work no longer than the modelled nodes of the same profile say."""
+    monkeypatch.chdir(tmp_path)
+    s = session(conv_net(seed=1), {**HTP, "soc_model": "SM8650", "profiling_level": "optrace",
+                                   "profiling_file_path": str(tmp_path / "p.csv")})
+    s.run(None, {"x": images(1, 1)[0]})
+    (schematic,) = tmp_path.glob("*_schematic.bin")
+    (tmp_path / "c.json").write_text('{"features": {"qhas_json": true}}')
+    bin_ = Path(os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")).parent
+    subprocess.run([bin_ / "qnn-profile-viewer", "--reader", "optrace", "--input_log", "p_qnn.log",
+                    "--schematic", schematic, "--config", "c.json", "--output", "o.json"], check=True)
+    nodes = {row["Event Identifier"].split(":OpId_")[0]: int(row["Time"]) for row in
+             rows(tmp_path / "p.csv") if "(cycles, modelled)" in row["Event Identifier"] and
+             ":OpId_" in row["Event Identifier"]}
+    data = json.loads((tmp_path / "o_qnn_htp_analysis_summary.json").read_text())["data"]
+    spent = {r["qnn_op"]: r["cycles"] for r in data["htp_op_instances"]["data"] if not r["dma"]}
+    assert spent.keys() == {name for name, cycles in nodes.items() if cycles} and len(spent) > 1
+    assert all(0 < spent[name] <= nodes[name] + 2 for name in spent)
+    weights = [r["dram_read"] for r in data["htp_overall_summary"]["data"][0]["htp_resources"]["data"]
+               if r["type"] == "DMA"]
+    assert weights and weights[0] > 0
+    graph = json.loads((tmp_path / "o_htp.json").read_text())["graph"]
+    assert spent.keys() <= graph["nodes"].keys()
+    assert any(t["current_dims"] == [*images(1, 1)[0].shape] or t["type"] == 0
+               for t in graph["tensors"].values())
+
+
 def test_quern_profile_reads_both_files(tmp_path):
     """With a chip named, nodes have modelled cycles beside what was measured."""
     path = tmp_path / "p.csv"

@@ -2,6 +2,7 @@
 //
 // qnn-profile-viewer: the command line that is published for it, in front of quern profile. Readers
 // are chosen by the names of their libraries, which are not opened: what they print is built in.
+#include "tools/profile_viewer/optrace.h"
 #include "tools/profile_viewer/viewer.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
@@ -20,17 +21,20 @@ static const qt_flag flags[] = {
     {"input_log", 0, QT_FILE, "FILE[,FILE]", AT(input_log), NULL, "logs to read"},
     {"output", 0, QT_FILE, "FILE", AT(output), NULL, "what the reader makes of them"},
     {"reader", 0, QT_TEXT, "LIBRARY", AT(reader), NULL,
-     "HtpProfilingReader, ChrometraceProfilingReader, JsonProfilingReader or optrace in its name"},
+     "HtpProfilingReader, GpuProfilingReader, ChrometraceProfilingReader, JsonProfilingReader or "
+     "optrace in its name"},
     {"schematic", 0, QT_FILE, "FILE", AT(schematic), NULL, "of the graph (optrace)"},
     {"gzip", 0, QT_BOOL, NULL, AT(gzip), NULL, "compress a trace"},
     {"extract_opaque_objects", 0, QT_BOOL, NULL, AT(extract), NULL,
      "write opaque objects to files in the current folder"},
     {"standardized_json_output", 0, QT_BOOL, NULL, AT(json), NULL,
-     "write the output as JSON, whatever the reader"},
-    {"dlc", 0, QT_FILE, "FILE", AT(dlc), NULL, "refused: names of a framework are not known here"},
-    {"config", 0, QT_FILE, "FILE", AT(config), NULL, "refused"},
-    {"zoom_start", 0, QT_TEXT, "NODE", AT(zoom_start), NULL, "refused"},
-    {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL, "refused"},
+     "write the output as JSON, whatever the reader; optrace: beside it as NAME_profile.json"},
+    {"config", 0, QT_FILE, "FILE", AT(config), NULL, "features to write, as JSON (optrace)"},
+    {"zoom_start", 0, QT_TEXT, "NODE", AT(zoom_start), NULL,
+     "first node of the part to look at (optrace)"},
+    {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL, "its last node"},
+    {"dlc", 0, QT_FILE, "FILE", AT(dlc), NULL,
+     "rejected: nodes have the names of the source model already"},
     {"version", 0, QT_BOOL, NULL, AT(version), NULL, "print the version"},
     {0},
 };
@@ -43,6 +47,7 @@ static int find_reader(const char *text, reader *out) {
         reader kind;
     } readers[] = {{"HtpOptraceProfilingReader", READ_OPTRACE},
                    {"HtpProfilingReader", READ_HTP},
+                   {"GpuProfilingReader", READ_HTP},
                    {"ChrometraceProfilingReader", READ_CHROME},
                    {"JsonProfilingReader", READ_JSON}};
     *out = READ_DEFAULT;
@@ -57,35 +62,38 @@ static int find_reader(const char *text, reader *out) {
             return QT_EXIT_OK;
         }
     qt_error("--reader %s: no such reader here; known are libQnnHtpProfilingReader, "
-             "libQnnChrometraceProfilingReader, libQnnJsonProfilingReader and optrace",
+             "libQnnGpuProfilingReader, libQnnChrometraceProfilingReader, "
+             "libQnnJsonProfilingReader and optrace",
              text);
     return QT_EXIT_USAGE;
 }
 
+static const char *only_for_optrace(const viewer_options *o) {
+    return o->schematic    ? "--schematic"
+           : o->config     ? "--config"
+           : o->zoom_start ? "--zoom_start"
+           : o->zoom_end   ? "--zoom_end"
+                           : NULL;
+}
+
 static int check(const viewer_options *o, reader kind) {
-    const char *refused = o->dlc          ? "--dlc"
-                          : o->config     ? "--config"
-                          : o->zoom_start ? "--zoom_start"
-                          : o->zoom_end   ? "--zoom_end"
-                                          : NULL;
-    if (refused) {
-        qt_error("%s is not supported", refused);
-        return QT_EXIT_USAGE;
-    }
-    if (!o->input_log) {
+    const char *other = kind == READ_OPTRACE ? NULL : only_for_optrace(o);
+    if (o->dlc)
+        qt_error("--dlc is not supported: nodes have the names of the source model already");
+    else if (!o->input_log)
         qt_error("--input_log is needed");
-        return QT_EXIT_USAGE;
-    }
-    if ((kind == READ_OPTRACE || kind == READ_JSON) && !o->output) {
+    else if (other)
+        qt_error("%s is for the reader optrace", other);
+    else if (!o->zoom_start != !o->zoom_end)
+        qt_error("--zoom_start and --zoom_end go together");
+    else if ((kind == READ_OPTRACE || kind == READ_JSON) && !o->output)
         qt_error("this reader needs --output");
-        return QT_EXIT_USAGE;
-    }
-    if (kind == READ_OPTRACE && (!o->schematic || !qv_is_schematic(o->schematic))) {
-        if (!o->schematic)
-            qt_error("No Valid Input Schematics: the optrace reader needs --schematic");
+    else if (kind == READ_OPTRACE && !o->schematic) {
+        qt_error("No Valid Input Schematics: the optrace reader needs --schematic");
         return QT_EXIT_INPUT;
-    }
-    return QT_EXIT_OK;
+    } else
+        return QT_EXIT_OK;
+    return QT_EXIT_USAGE;
 }
 
 static int read_logs(const char *list, qt_profile *p) {
@@ -106,20 +114,41 @@ static bool write_output(const viewer_options *o, reader kind, const qt_profile 
         return true;
     if (o->json || kind == READ_JSON)
         return qv_write_json(qt_profile_json(p, g), o->output, o->gzip);
-    if (kind == READ_CHROME || kind == READ_OPTRACE)
+    if (kind == READ_CHROME)
         return qv_write_json(qt_profile_trace_json(p), o->output, o->gzip);
     return qv_write_table(p, o->output);
 }
 
+static int view_optrace(const viewer_options *o, const qt_profile *p) {
+    qv_optrace_options x = {.output = o->output,
+                            .schematic = o->schematic,
+                            .zoom = {o->zoom_start, o->zoom_end},
+                            .features = qv_default_features};
+    int code = o->config ? qv_read_features(o->config, &x.features) : QT_EXIT_OK;
+    x.features.gzip |= o->gzip;
+    if (code == QT_EXIT_OK && o->extract && !qv_extract_objects(p))
+        code = QT_EXIT_FAILURE;
+    if (code == QT_EXIT_OK)
+        code = qv_write_optrace(p, &x);
+    qt_groups g;
+    if (code == QT_EXIT_OK && o->json &&
+        !(qt_profile_sum(p, &g) &&
+          qv_write_beside(qt_profile_json(p, &g), o->output, "_profile.json")))
+        code = QT_EXIT_FAILURE;
+    return code;
+}
+
 static int view(const viewer_options *o, reader kind, const qt_profile *p) {
     qt_groups g;
+    if (kind == READ_OPTRACE)
+        return view_optrace(o, p);
     if (!qt_profile_sum(p, &g)) {
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
     if (!write_output(o, kind, p, &g) || (o->extract && !qv_extract_objects(p)))
         return QT_EXIT_FAILURE;
-    if (kind == READ_JSON || kind == READ_OPTRACE)
+    if (kind == READ_JSON)
         return QT_EXIT_OK;
     return kind == READ_HTP ? qv_print_runs(p) : qt_profile_print(p, &g, true, 0);
 }
@@ -151,7 +180,10 @@ static const qt_command viewer = {
     .about = "Prints profile logs that the System library of Quern wrote: every event on average, "
              "its least and its most; with --output also as a table (CSV).\n",
     .groups = {{"options", flags}},
-    .examples = {{"qnn-profile-viewer --input_log net_qnn.log --output net.csv", NULL}},
+    .examples = {{"qnn-profile-viewer --input_log net_qnn.log --output net.csv", NULL},
+                 {"qnn-profile-viewer --reader optrace --input_log net_qnn.log --schematic "
+                  "net_schematic.bin --output net.json",
+                  "A trace and the analysis page."}},
     .options_size = sizeof(viewer_options),
     .run = run,
 };

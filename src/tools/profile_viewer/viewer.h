@@ -15,7 +15,5 @@ bool qv_write_table(const qt_profile *p, const char *path);
 bool qv_write_json(json_t *value, const char *path, bool gzip);
 // Opaque objects as files in the current folder.
 bool qv_extract_objects(const qt_profile *p);
-// Is the file a schematic of ours?
-bool qv_is_schematic(const char *path);
 
 #endif

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Files that the viewer writes, and the schematic that it looks at.
-#include "base/file.h"
+// Files that the viewer writes.
 #include "base/report_text.h"
 #include "tools/profile_viewer/viewer.h"
 #include "tools/quern/flags.h"
@@ -150,13 +149,4 @@ bool qv_extract_objects(const qt_profile *p) {
         if (!extract(p->calls[i].events, p->calls[i].n, &number))
             return false;
     return true;
-}
-
-bool qv_is_schematic(const char *path) {
-    qrn_file f = {0};
-    bool is = qrn_file_map(path, &f) == QRN_OK && f.size > 12 && memcmp(f.data, "QRNSCHEM", 8) == 0;
-    qrn_file_unmap(&f);
-    if (!is)
-        qt_error("No Valid Input Schematics: %s", path);
-    return is;
 }
