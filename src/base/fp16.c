@@ -79,6 +79,13 @@ double qrn_fp16_round(double x, qrn_fp16_rule rule) {
     return copysign(a, x);
 }
 
+double qrn_fp16_round_constant(double x, qrn_fp16_rule rule) {
+    x = qrn_fp16_round(x, rule);
+    return rule == QRN_FP16_WIDE_RANGE && fabs(x) > QRN_FP16_WIDE_RANGE_CONSTANT
+               ? copysign(QRN_FP16_WIDE_RANGE_CONSTANT, x)
+               : x;
+}
+
 uint16_t qrn_fp16_bits(float x) {
     uint32_t u;
     memcpy(&u, &x, sizeof u);

@@ -25,9 +25,14 @@ typedef enum qrn_fp16_rule {
 
 #define QRN_FP16_MAX 65504.0             // largest finite number of IEEE
 #define QRN_FP16_WIDE_RANGE_MAX 131008.0 // largest number of the wide range
+// The largest constant of the wide range: the bits of infinity, as a number.
+#define QRN_FP16_WIDE_RANGE_CONSTANT 65536.0
 
 // x rounded to fp16; NaN becomes +131008 with WIDE_RANGE. OFF, AS_F32: x itself.
 double qrn_fp16_round(double x, qrn_fp16_rule rule);
+// The same for a constant: it is converted as IEEE has it, so that numbers beyond IEEE's become the
+// bits of infinity whatever the rule reads in them.
+double qrn_fp16_round_constant(double x, qrn_fp16_rule rule);
 // The bits of a number that fp16 of some kind holds already, and the number that bits stand for.
 uint16_t qrn_fp16_bits(float x);
 float qrn_fp16_value(uint16_t bits, bool wide_range);

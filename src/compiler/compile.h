@@ -12,7 +12,6 @@ struct qrn_lowering;
 
 typedef struct qrn_compile_options {
     qrn_fp16_rule fp16;   // what all floats of the graph are between steps
-    float constants_max;  // (optional) largest constant with fp16, packed weights apart; 0: none
     bool fold_relu;       // a Relu behind a convolution or matmul gives it its encoding
     bool round_half_away; // quantizing floats: ties go away from zero, not up
     bool masked_softmax;  // a softmax over entries that a Select keeps has 0 elsewhere (HTP-MSM)

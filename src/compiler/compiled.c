@@ -41,6 +41,13 @@ void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst) {
         ->fn(&k); // cannot fail
 }
 
+void qrn_round_constant(const qrn_view *src, qrn_fp16_rule rule, float *dst) {
+    const float most = (float)QRN_FP16_WIDE_RANGE_CONSTANT;
+    qrn_round_view(src, rule, dst);
+    for (size_t i = 0, n = qrn_view_count(src); rule == QRN_FP16_WIDE_RANGE && i < n; i++)
+        dst[i] = dst[i] > most ? most : dst[i] < -most ? -most : dst[i];
+}
+
 // Element i belongs to index i / inner % n of the axis.
 static void scale(const qrn_view *w, uint32_t axis, const float *factors, float *dst) {
     size_t count = qrn_view_count(w), n = w->dims[axis];
@@ -60,7 +67,7 @@ const void *qrn_compiled_data(qrn_compiled *cg, qrn_val v) {
     qrn_view source = qrn_compiled_view(cg, c->source);
     void *data = qrn_arena_alloc(cg->arena, val->size_bytes);
     if (data && c->kind == QRN_CONST_ROUNDED)
-        qrn_round_view(&source, cg->half, data);
+        qrn_round_constant(&source, cg->half, data);
     else if (data)
         scale(&source, c->axis, factors, data);
     return c->data = data;

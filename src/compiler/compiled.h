@@ -166,5 +166,7 @@ qrn_status qrn_compiled_print(const qrn_compiled *cg, void (*line)(void *ctx, co
                               void *ctx);
 // The real numbers of src, rounded to fp16 (rule OFF: to f32), as f32.
 void qrn_round_view(const qrn_view *src, qrn_fp16_rule rule, void *dst);
+// The same for constants (qrn_fp16_round_constant).
+void qrn_round_constant(const qrn_view *src, qrn_fp16_rule rule, float *dst);
 
 #endif

@@ -53,17 +53,6 @@ static bool has_floats(const qrn_graph *g) {
 
 // --- the copy
 
-static double limited(const qrn_lowering *lo, double x) {
-    double max = (double)lo->opt->constants_max;
-    return max == 0 || fabs(x) <= max ? x : copysign(max, x);
-}
-
-static void round_constant(const qrn_lowering *lo, const qrn_view *src, size_t count, float *data) {
-    qrn_round_view(src, lo->fp16, data);
-    for (size_t i = 0; lo->opt->constants_max != 0 && i < count; i++)
-        data[i] = (float)limited(lo, (double)data[i]);
-}
-
 static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     size_t count;
     if (!qrn_tensor_is_static(t) || !t->data || !qrn_shape_count(&t->shape, &count) ||
@@ -75,7 +64,7 @@ static qrn_status round_small(qrn_lowering *lo, qrn_tensor *t) {
     if (!data)
         return no_memory(lo);
     t->data = data;
-    round_constant(lo, &src, count, data);
+    qrn_round_constant(&src, lo->fp16, data);
     return QRN_OK;
 }
 
@@ -122,7 +111,7 @@ static qrn_status copy_params(qrn_lowering *lo, qrn_node *n) {
             qrn_param *p = &n->params[i];
             if (strcmp(n->op->params[i].name, elements[k]) == 0 && p->present && !p->is_tensor &&
                 qrn_dtype_is_float(p->dtype))
-                p->value.f = limited(lo, qrn_fp16_round(p->value.f, lo->fp16));
+                p->value.f = qrn_fp16_round_constant(p->value.f, lo->fp16);
         }
     return QRN_OK;
 }
@@ -339,11 +328,9 @@ static qrn_status round_tensor(qrn_lowering *lo, const qrn_tensor *t, qrn_val v,
     if (replaces(lo, t))
         return describe_rounded(lo, v, out);
     void *data;
-    size_t count;
     QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_F32, &t->shape, NULL, out, &data));
     qrn_view src = qrn_compiled_view(lo->cg, v);
-    if (qrn_shape_count(&t->shape, &count))
-        round_constant(lo, &src, count, data);
+    qrn_round_constant(&src, lo->fp16, data);
     return QRN_OK;
 }
 

@@ -340,9 +340,10 @@ static void constants_that_are_lost_are_reported(void **state) {
         assert_int_equal(warnings_of(chips[i], "ElementWiseMultiply", edge, 1), 0);
         assert_int_equal(warnings_of(chips[i], "ElementWiseMultiply", endless, 1), 0);
     }
-    assert_int_equal(warnings_of(SM8650, "ElementWiseMultiply", large, 1), 0); // clamped
-    assert_int_equal(warnings_of(SM8750, "ElementWiseMultiply", large, 1), 1);
-    assert_non_null(strstr(last_log, "(-1e+09) is 65536 in float16"));
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(warnings_of(chips[i], "ElementWiseMultiply", large, 1), 1);
+        assert_non_null(strstr(last_log, "(-1e+09) is 65536 in float16"));
+    }
     assert_int_equal(warnings_of(0, "ElementWiseAdd", tiny, 1), 0); // single precision
 }
 
@@ -375,14 +376,44 @@ static void multiplied(uint32_t soc, const float *c, const float *want) {
     htp_end(&w);
 }
 
-static void htp_num_08_constants_beyond_fp16_are_numbers_on_v79(void **state) {
+static void htp_num_08_constants_beyond_fp16_are_numbers(void **state) {
     (void)state;
     const float large[6] = {1e30f, 3e38f, 70000, INFINITY, -INFINITY, 2},
                 small[6] = {1, 2, 65504, INFINITY, 1, 2};
     const float want[6] = {65536, 131008, 32768, -131008, -0.0f, 3},
-                ieee[6] = {1, 4, 32752, -INFINITY, 0, 3};
+                ieee[6] = {1, 4, 32752, -INFINITY, 0, 3}, wide[6] = {1, 4, 32752, -131008, 0, 3};
     multiplied(SM8750, large, want);
     multiplied(SM8750, small, ieee);
+    multiplied(SM8650, large, want);
+    multiplied(SM8650, small, wide);
+}
+
+// Weights are rounded where they are packed, and there are over a million of them here.
+static void htp_num_08_weights_beyond_fp16_are_numbers(void **state) {
+    (void)state;
+    enum { IN_FEATURES = 200000 };
+    const float large[6] = {1e30f, -3e38f, 70000, 65504, 65519, 2},
+                want[6] = {65536, -65536, 65536, 65504, 65504, 2};
+    float *x = calloc(IN_FEATURES, sizeof *x), *c = calloc((size_t)6 * IN_FEATURES, sizeof *c);
+    x[IN_FEATURES - 1] = 1;
+    for (size_t i = 0; i < 6; i++)
+        c[(i + 1) * IN_FEATURES - 1] = large[i];
+    const uint32_t chips[] = {SM8650, SM8750};
+    for (int i = 0; i < 2; i++) {
+        uint32_t x_dims[] = {1, IN_FEATURES}, w_dims[] = {6, IN_FEATURES}, y_dims[] = {1, 6};
+        float y[6];
+        htp_world w = htp_begin(chips[i]);
+        net n = net_begin(&w, "weights", NULL);
+        net_add(&n, IN, F32, 2, x_dims, 0, 0, x);
+        net_add(&n, QNN_TENSOR_TYPE_STATIC, F32, 2, w_dims, 0, 0, c);
+        net_add(&n, OUT, F32, 2, y_dims, 0, 0, y);
+        NET_NODE(&n, "FullyConnected", NET_LIST(0, 1), NET_LIST(2));
+        net_finish(&n);
+        assert_memory_equal(y, want, sizeof y);
+        htp_end(&w);
+    }
+    free(x);
+    free(c);
 }
 
 // One line says how floats are computed, and it is what comes out: a third differs.
@@ -502,7 +533,8 @@ int main(void) {
         cmocka_unit_test(padding_is_rounded),
         cmocka_unit_test(htp_num_10_resize_nearest_rounds_up),
         cmocka_unit_test(constants_that_are_lost_are_reported),
-        cmocka_unit_test(htp_num_08_constants_beyond_fp16_are_numbers_on_v79),
+        cmocka_unit_test(htp_num_08_constants_beyond_fp16_are_numbers),
+        cmocka_unit_test(htp_num_08_weights_beyond_fp16_are_numbers),
         cmocka_unit_test(the_log_says_how_floats_are_computed),
         cmocka_unit_test(numbers_that_are_too_large_are_reported),
         cmocka_unit_test(the_place_of_a_large_number_is_named),

@@ -170,10 +170,13 @@ static void check_gemm(const qrn_dense_args *a, qrn_view x, qrn_view y, qrn_fp16
         _Float16 h = (_Float16)w[i];
         memcpy(&f16_bits[i], &h, sizeof h);
     }
-    qrn_dense_pack(a, w, cout, 1, as_float);
     qrn_view source = {.data = f16_source ? (void *)f16_bits : (void *)w,
                        .dtype = f16_source ? QRN_DTYPE_F16 : QRN_DTYPE_F32};
     qrn_dense_f16_pack(a, &source, cout, 1, rule, as_f16);
+    for (size_t i = 0; i < n_w; i++) // constants end at 65536
+        if (rule == QRN_FP16_WIDE_RANGE && fabsf(w[i]) > 65536)
+            w[i] = copysignf(65536, w[i]);
+    qrn_dense_pack(a, w, cout, 1, as_float);
     qrn_view b = {.data = bias, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {cout}};
     qrn_view single = {.data = as_float, .dtype = QRN_DTYPE_F32, .rank = 3}, f16 = single;
     memcpy(single.dims, dims, sizeof dims);

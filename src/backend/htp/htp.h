@@ -153,9 +153,6 @@ void qrn_htp_log_floats(const qrn_api_graph *g,
                         qrn_fp16_rule rule); // one line, where there are floats
 // lost_constants.c: warns of constants that are lost in fp16.
 void qrn_htp_log_lost(const qrn_api_graph *g, qrn_fp16_rule rule);
-// What a constant beyond fp16 counts as on v79 and later: its conversion gives the bits of
-// infinity, which the arithmetic reads as a number.
-#define QRN_HTP_BEYOND 65536.0f
 // Does a node compute with a finite constant that IEEE fp16 has no number for?
 bool qrn_htp_has_beyond(const qrn_graph *g);
 // Compiles and makes the runner (backend.c); used by finalize and by loading.

@@ -171,7 +171,7 @@ static void pack_rounded(const void *args, const void *src, void *dst) {
     const rounding *r = args;
     qrn_view x = r->source;
     x.data = (void *)(uintptr_t)src;
-    qrn_round_view(&x, r->rule, dst);
+    qrn_round_constant(&x, r->rule, dst);
 }
 
 // The rounded form of a tensor's data, by whichever node it was wanted before.

@@ -29,6 +29,14 @@ static inline qrn_fp16_edge qrn_fp16_edge_of(qrn_fp16_rule rule) {
     return (qrn_fp16_edge){max, rule == QRN_FP16_CLAMP ? max : INFINITY, false};
 }
 
+// The edge of constants (qrn_fp16_round_constant).
+static inline qrn_fp16_edge qrn_fp16_edge_of_constants(qrn_fp16_rule rule) {
+    qrn_fp16_edge e = qrn_fp16_edge_of(rule);
+    if (rule == QRN_FP16_WIDE_RANGE)
+        e.limit = e.over = (float)QRN_FP16_WIDE_RANGE_CONSTANT;
+    return e;
+}
+
 // Normal numbers: half of the last place is added to the bits, with a tie going to even.
 // Subnormal ones: 0.5 has the last place that they have.
 static inline float qrn_fp16_round_f32(float x, qrn_fp16_edge e) {

@@ -7,11 +7,12 @@
 
 #include "core/services.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-#define SMALL 64         // elements
-#define LARGE (1u << 20) // elements: masks are smaller, weights beyond fp16 are none
+#define SMALL 64        // elements
+#define BEYOND 65520.0f // the least number that IEEE fp16 rounds to infinity
 
 static bool is_op(const qrn_node *n, const char *name) { return strcmp(n->op->name, name) == 0; }
 
@@ -53,13 +54,14 @@ static float lost(const qrn_tensor *t, qrn_fp16_rule rule, bool infinite) {
 
 static bool is_beyond(const qrn_tensor *t) {
     const float *x = t ? t->data : NULL;
-    if (!x || t->role != QRN_ROLE_STATIC || t->dtype != QRN_DTYPE_F32 ||
-        t->size_bytes > LARGE * sizeof *x)
+    if (!x || t->role != QRN_ROLE_STATIC || t->dtype != QRN_DTYPE_F32)
         return false;
-    for (size_t i = 0; i < t->size_bytes / sizeof *x; i++)
-        if (isfinite(x[i]) && isinf(qrn_fp16_round((double)x[i], QRN_FP16_IEEE)))
-            return true;
-    return false;
+    size_t n = t->size_bytes / sizeof *x;
+    unsigned found = 0; // without a branch: weights may be many
+    for (size_t i = 0; i < n && !found;)
+        for (size_t end = n - i > 4096 ? i + 4096 : n; i < end; i++)
+            found |= (unsigned)(fabsf(x[i]) >= BEYOND) & (unsigned)(fabsf(x[i]) <= FLT_MAX);
+    return found;
 }
 
 bool qrn_htp_has_beyond(const qrn_graph *g) {
@@ -94,7 +96,7 @@ static void look_at(const qrn_api_graph *g, const qrn_graph *ir, uint32_t node,
     for (uint32_t k = 0; n->op && !reads_raw(n) && k < n->n_in; k++) {
         bool small = is_small_constant(n->in[k]);
         float zero = small ? lost(n->in[k], rule, false) : 0;
-        bool beyond = rule == QRN_FP16_WIDE_RANGE && qrn_htp_device_of(g->context)->soc.arch >= 79;
+        bool beyond = rule == QRN_FP16_WIDE_RANGE;
         float large = small && beyond && multiplies(n) ? lost(n->in[k], rule, true) : 0;
         if ((zero != 0 || large != 0) && !was_read_before(ir, node, k))
             qrn_log(g->context->backend->log, QNN_LOG_LEVEL_WARN,

@@ -3,10 +3,11 @@
 // The rule of the HTP's numbers: which formats a graph computes in. docs/numerics.md explains it.
 //   no SoC and no architecture asked for   floats stay single precision (HTP-NUM-07)
 //   v68                                    the same: the original library computes them so
-//   v69 to v75                             fp16 without infinities and NaNs  (HTP-NUM-08)
+//   v69 to v75                             fp16 without infinities and NaNs  (HTP-NUM-08);
+//                                          constants are 65536 at most, as observed
 //   v79 and later                          IEEE fp16; clamped when the graph asks for it; a graph
-//                                          with a constant beyond it has the numbers of v75, and
-//                                          that constant is 65536, as observed
+//                                          with a constant beyond it has the numbers of v75, as
+//                                          observed
 // HPASS cores have no float arithmetic: who asks for them gets no float graph (HTP-PRC-05).
 // Quantized numbers do not depend on the device.
 #include "backend/htp/htp.h"
@@ -122,8 +123,6 @@ void qrn_htp_numerics(const qrn_api_graph *g, qrn_compile_options *opt) {
         opt->fp16 = QRN_FP16_WIDE_RANGE;
     else
         opt->fp16 = o->fp16_clamp ? QRN_FP16_CLAMP : QRN_FP16_IEEE;
-    if (opt->fp16 == QRN_FP16_IEEE && qrn_htp_graph_of(g)->beyond) {
+    if (opt->fp16 == QRN_FP16_IEEE && qrn_htp_graph_of(g)->beyond)
         opt->fp16 = QRN_FP16_WIDE_RANGE;
-        opt->constants_max = QRN_HTP_BEYOND;
-    }
 }

@@ -10,12 +10,12 @@ static float weight_at(const qrn_view *w, size_t at, qrn_fp16_rule rule, qrn_fp1
         return qrn_fp16_round_f32(((const float *)w->data)[at], edge);
     if (w->dtype == QRN_DTYPE_F16)
         return qrn_fp16_round_f32(qrn_f16_to_f32(((const uint16_t *)w->data)[at]), edge);
-    return (float)qrn_fp16_round(qrn_view_real(w, at), rule);
+    return (float)qrn_fp16_round_constant(qrn_view_real(w, at), rule);
 }
 
 void qrn_dense_f16_pack(const qrn_dense_args *a, const qrn_view *w, size_t w_depth, size_t w_col,
                         qrn_fp16_rule rule, uint16_t *packed) {
-    qrn_fp16_edge edge = qrn_fp16_edge_of(rule);
+    qrn_fp16_edge edge = qrn_fp16_edge_of_constants(rule);
     for (uint32_t g = 0; g < a->group; g++)
         for (size_t j0 = 0; j0 < a->cols; j0 += QRN_PANEL)
             for (size_t k = 0; k < a->depth; k++)
