@@ -18,7 +18,8 @@ FILES = [f"lib/{TARGET}/libQnnHtp.so", f"lib/{TARGET}/libQnnSystem.so",
          "include/QNN/HTP/QnnHtpDevice.h", "sdk.yaml"]
 ORT = {"onnxruntime": "1.31.1", "onnxruntime-qnn": "2.7.0"}
 ET = {"executorch": "1.5.1", "torch": "2.13.0+cpu", "torchao": "0.18.0"}
-PACKAGES = {"litert": "ai-edge-litert"}  # of clients that are called otherwise
+# Of clients that are called otherwise.
+PACKAGES = {"litert": "ai-edge-litert", "genai": "onnxruntime-genai", "olive": "olive-ai"}
 
 
 @pytest.fixture
@@ -86,7 +87,7 @@ def test_no_folder_and_a_library_that_is_none(sdk, tmp_path):
     assert grade == "problem" and "libQnnHtp.so does not work" in text
 
 
-@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert"])
+@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert", "genai", "olive"])
 def test_a_client_that_is_not_installed(sdk, python, client):
     p, package = python({"torch": "2.13.0"}), PACKAGES.get(client, client)
     grade, text, fix = verdict(client, "--sdk", sdk, "--python", p)
@@ -98,7 +99,7 @@ def test_a_client_that_is_not_installed(sdk, python, client):
     assert grade == "problem" and again == text
 
 
-@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert"])
+@pytest.mark.parametrize("client", ["onnxruntime-qnn", "executorch", "litert", "sherpa-onnx"])
 def test_a_python_that_does_not_run(python, tmp_path, client):
     for program in (tmp_path / "none", python({}, code=3)):
         grade, text, fix = verdict(client, "--python", program, "--client", client, code=FAILURE)
@@ -214,6 +215,7 @@ def test_mnn_needs_the_loader_path(sdk):
     assert fix == f"export LD_LIBRARY_PATH={folder}:$LD_LIBRARY_PATH"
     grade, text, fix = verdict("mnn", "--sdk", sdk, LD_LIBRARY_PATH=folder)
     assert (grade, text, fix) == ("ok", f"LD_LIBRARY_PATH finds {folder}/libQnnHtp.so", "")
+    assert verdict("mnn", "--sdk", sdk, "--client", "mnn", code=FAILURE)[0] == "problem"
 
 
 def test_mnn_hears_of_another_library_in_front(sdk, tmp_path):
@@ -230,4 +232,7 @@ def test_clients_that_are_given_the_folder(sdk, python, check, package, option):
     grade, text, fix = verdict(check, "--sdk", sdk, "--python", python({package: "1.2.3"}))
     assert grade == "ok" and text == f"{package} 1.2.3"
     assert option.format(sdk / "lib" / TARGET) in fix
-    assert verdict(check, "--python", python({}))[1].endswith(f"has no package {package}")
+    for wanted, grade, code in (((), "ok", 0), (("--client", check), "problem", FAILURE)):
+        found = verdict(check, "--python", python({}), *wanted, code=code)
+        assert found[0] == grade and found[1].endswith(f"has no package {package}")
+        assert found[2].startswith("build it from its sources")

@@ -22,7 +22,8 @@ typedef struct doctor_options {
 static const qt_flag flags[] = {
     {"sdk", 0, QT_DIR, "DIR", AT(sdk), NULL,
      "the folder that clients get as QNN_SDK_ROOT; default: that variable, or where quern is"},
-    {"client", 0, QT_CHOICE, "NAME", AT(client), "onnxruntime-qnn|executorch|litert",
+    {"client", 0, QT_CHOICE, "NAME", AT(client),
+     "onnxruntime-qnn|executorch|litert|genai|olive|mnn|sherpa-onnx|qai_appbuilder",
      "a client that must work: what it lacks is a problem"},
     {"python", 0, QT_TEXT, "PROGRAM", AT(python), NULL,
      "the Python whose packages are looked at; the default is python3"},

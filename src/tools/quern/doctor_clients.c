@@ -17,6 +17,8 @@
 #define EXECUTORCH_TESTED "1.5.1"
 #define TORCHAO_TESTED "0.18.0"
 #define LITERT_TESTED "2.3.0"
+#define GENAI_TESTED "0.18.0"
+#define OLIVE_TESTED "0.13.0"
 
 #if defined(__aarch64__)
 #define TARGET "aarch64-oe-linux-gcc11.2"
@@ -361,41 +363,61 @@ void qt_check_litert(const qt_patient *p, qt_finding *f) {
     }
 }
 
-// Clients that are given the folder of the libraries, between two texts.
-static void check_indirect(const qt_patient *p, qt_finding *f, int package, const char *before,
-                           const char *after) {
-    const char *version = version_of(p, package);
+// A client that is given the folder of the libraries.
+typedef struct folder_client {
+    const char *name; // of --client
+    int package;
+    const char *version;        // that a test installs; NULL: it is built from its sources
+    const char *before, *after; // what its user writes around the folder
+} folder_client;
+
+static void check_folder_client(const qt_patient *p, qt_finding *f, const folder_client *c) {
+    const char *version = version_of(p, c->package);
     char own[1024];
     const char *dir = library_folder(p, own, sizeof own);
-    if (!*version) {
-        qt_find(f, QT_GOOD, "", "%s has no package %s", p->python, package_names[package]);
-        return;
+    if (!*version && (c->version || !p->has_python)) {
+        not_installed(p, f, c->name, package_names[c->package], c->version);
+    } else if (!*version) {
+        qt_find(f, is_wanted(p, c->name) ? QT_BAD : QT_GOOD,
+                "build it from its sources; docs/clients.md says how", "%s has no package %s",
+                p->python, package_names[c->package]);
+    } else if (!dir) {
+        qt_find(f, is_wanted(p, c->name) ? QT_BAD : QT_DOUBTFUL, make_sdk,
+                "no folder with libQnnHtp.so for it");
+    } else {
+        snprintf(f->fix, sizeof f->fix, "%s%.400s%s", c->before, dir, c->after);
+        qt_find(f, QT_GOOD, f->fix, "%s %s", package_names[c->package], version);
     }
-    snprintf(f->fix, sizeof f->fix, "%s%.400s%s", before, dir ? dir : "<folder>", after);
-    qt_find(f, QT_GOOD, f->fix, "%s %s", package_names[package], version);
 }
 
 void qt_check_genai(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_GENAI,
-                   "provider_options of genai_config.json, under \"qnn\": \"backend_path\": \"",
-                   "/libQnnHtp.so\"");
+    static const folder_client genai = {
+        "genai", QT_PACKAGE_GENAI, GENAI_TESTED,
+        "provider_options of genai_config.json, under \"qnn\": \"backend_path\": \"",
+        "/libQnnHtp.so\""};
+    check_folder_client(p, f, &genai);
 }
 
 void qt_check_olive(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_OLIVE,
-                   "provider_options of the recipe's QNN provider: \"backend_path\": \"",
-                   "/libQnnHtp.so\"");
+    static const folder_client olive = {
+        "olive", QT_PACKAGE_OLIVE, OLIVE_TESTED,
+        "provider_options of the recipe's QNN provider: \"backend_path\": \"", "/libQnnHtp.so\""};
+    check_folder_client(p, f, &olive);
 }
 
 // Its wheels have no QNN code.
 void qt_check_sherpa(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_SHERPA,
-                   "build it with SHERPA_ONNX_ENABLE_QNN=ON and give it --qnn-backend-lib=",
-                   "/libQnnHtp.so, and --qnn-system-lib the libQnnSystem.so beside it");
+    static const folder_client sherpa = {
+        "sherpa-onnx", QT_PACKAGE_SHERPA, NULL,
+        "build it with SHERPA_ONNX_ENABLE_QNN=ON and give it --qnn-backend-lib=",
+        "/libQnnHtp.so, and --qnn-system-lib the libQnnSystem.so beside it"};
+    check_folder_client(p, f, &sherpa);
 }
 
 void qt_check_appbuilder(const qt_patient *p, qt_finding *f) {
-    check_indirect(p, f, QT_PACKAGE_APPBUILDER, "QNNConfig.Config(\"", "\")");
+    static const folder_client appbuilder = {"qai_appbuilder", QT_PACKAGE_APPBUILDER, NULL,
+                                             "QNNConfig.Config(\"", "\")"};
+    check_folder_client(p, f, &appbuilder);
 }
 
 // MNN is a library that is built from its sources and opens libQnnHtp.so without a folder, so only
@@ -403,11 +425,13 @@ void qt_check_appbuilder(const qt_patient *p, qt_finding *f) {
 void qt_check_mnn(const qt_patient *p, qt_finding *f) {
     char found[PATH_MAX] = "", own[1024];
     const char *dir = library_folder(p, own, sizeof own);
-    const bool has = loader_folder(found, sizeof found);
+    const bool has = loader_folder(found, sizeof found), wanted = is_wanted(p, "mnn");
     if (!has)
-        qt_find(f, QT_GOOD, "", "opens libQnnHtp.so by its name; LD_LIBRARY_PATH has none");
+        qt_find(f, wanted ? QT_BAD : QT_GOOD, dir ? "" : make_sdk,
+                "opens libQnnHtp.so by its name; LD_LIBRARY_PATH has none");
     else if (dir && !same_file(found, dir))
-        qt_find(f, QT_DOUBTFUL, "", "LD_LIBRARY_PATH finds %.400s/libQnnHtp.so first", found);
+        qt_find(f, wanted ? QT_BAD : QT_DOUBTFUL, "",
+                "LD_LIBRARY_PATH finds %.400s/libQnnHtp.so first", found);
     else
         qt_find(f, QT_GOOD, "", "LD_LIBRARY_PATH finds %.400s/libQnnHtp.so", found);
     if (dir && !(has && same_file(found, dir)))
