@@ -89,6 +89,8 @@ def shapes(op, rank, form):
         return [x], [*x[:-1], 12], {"multiples": ("u32", [1] * (rank - 1) + [2])}
     if op == "Gather":
         return [x, [2]], [2, *x[1:]], {"axis": ("i32", 0)}
+    if op == "OneHot":
+        return [x], [*x, 4], {"depth": ("u32", 4)}
     if op == "Split":
         return [x], ([*x[:-1], 2], [*x[:-1], 4]), {"axis": ("u32", rank - 1),
                                                    "split_index": ("u32", [2])}

@@ -41,6 +41,12 @@ def index_cases(f):
     rows = q.Tensor("i", np.array([5, 0, 5, 2]), "i32", kind="static")
     f.add("Gather", [x, rows], [q.Tensor("y", x.codes[[5, 0, 5, 2]], "b8")], {"axis": ("i32", 0)},
           name="Gather_b8")
+    for shape, axis in (((5,), 1), ((3, 4), 0), ((3, 4), 2)):
+        at = q.Tensor("i", f.rng.integers(0, 6, shape), "i32")
+        want = np.moveaxis(np.where(np.eye(6, dtype=bool)[at.codes], 2 ** 31 - 1, -7), -1, axis)
+        f.add("OneHot", [at], [q.Tensor("y", want, "i32")],
+              {"depth": ("u32", 6), "axis": ("u32", axis), "on_value": ("i32", 2 ** 31 - 1),
+               "off_value": ("i32", -7)}, name=f"OneHot_i32_{len(shape)}_{axis}")
     x = q.Tensor("x", f.rng.integers(-2 ** 31, 2 ** 31, (4, 6)), "i32")
     at = q.Tensor("i", np.stack([f.rng.permutation(4) for _ in range(6)], 1)[:2], "i32")
     new = q.Tensor("u", f.rng.integers(-9, 9, (2, 6)), "i32")
