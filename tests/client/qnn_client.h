@@ -53,6 +53,16 @@ static inline Qnn_Tensor_t describe(const char *name, Qnn_TensorType_t type, Qnn
     return t;
 }
 
+// A tensor of unsigned 8-bit values.
+static inline Qnn_Tensor_t describe_u8(const char *name, Qnn_TensorType_t type, uint32_t rank,
+                                       uint32_t *dims, float scale, int32_t offset) {
+    Qnn_Tensor_t t = describe(name, type, QNN_DATATYPE_UFIXED_POINT_8, rank, dims);
+    t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
+    t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
+    t.v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){scale, offset};
+    return t;
+}
+
 // A float tensor registered with the graph.
 static inline Qnn_Tensor_t tensor(const qnn_table *qnn, Qnn_GraphHandle_t g, const char *name,
                                   Qnn_TensorType_t type, uint32_t rank, uint32_t *dims) {

@@ -5,6 +5,8 @@
 // context binary of two graphs, y = relu(x) and y = a - b.
 #include "frontend/litert/litert_api.h"
 
+#include "qnn_client.h"
+
 #include "QnnInterface.h"
 
 #include <dlfcn.h>
@@ -89,7 +91,7 @@ static char *binary; // with bytes before it, as in a file
 static size_t binary_bytes;
 static const size_t binary_offset = 64;
 
-static void *open_library(const char *file, const char *symbol, void *fn) {
+static void *open_symbol(const char *file, const char *symbol, void *fn) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", getenv("QUERN_LIB_DIR"), file);
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -101,29 +103,15 @@ static void *open_library(const char *file, const char *symbol, void *fn) {
     return lib;
 }
 
-static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type, uint32_t *dims) {
-    Qnn_Tensor_t t = QNN_TENSOR_INIT;
-    t.v1.name = name;
-    t.v1.type = type;
-    t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
-    t.v1.rank = 2;
-    t.v1.dimensions = dims;
-    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
-    t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
-    t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
-    t.v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){0.5f, -128};
-    return t;
-}
-
 static void add_graph(const QNN_INTERFACE_VER_TYPE *qnn, Qnn_ContextHandle_t context,
                       const char *name, const char *op_type, uint32_t n_in) {
     static const char *const names[] = {"a", "b"};
     uint32_t dims[] = {1, N};
     Qnn_GraphHandle_t g = NULL;
     OK(qnn->graphCreate(context, name, NULL, &g));
-    Qnn_Tensor_t in[2], out = tensor("y", QNN_TENSOR_TYPE_APP_READ, dims);
+    Qnn_Tensor_t in[2], out = describe_u8("y", QNN_TENSOR_TYPE_APP_READ, 2, dims, 0.5f, -128);
     for (uint32_t i = 0; i < n_in; i++) {
-        in[i] = tensor(names[i], QNN_TENSOR_TYPE_APP_WRITE, dims);
+        in[i] = describe_u8(names[i], QNN_TENSOR_TYPE_APP_WRITE, 2, dims, 0.5f, -128);
         OK(qnn->tensorCreateGraphTensor(g, &in[i]));
     }
     OK(qnn->tensorCreateGraphTensor(g, &out));
@@ -139,7 +127,7 @@ static int make_binary(void **state) {
     Qnn_ErrorHandle_t (*get)(const QnnInterface_t ***, uint32_t *);
     const QnnInterface_t **list = NULL;
     uint32_t n = 0;
-    void *lib = open_library("libQnnHtp.so", "QnnInterface_getProviders", &get);
+    void *lib = open_symbol("libQnnHtp.so", "QnnInterface_getProviders", &get);
     OK(get(&list, &n));
     QNN_INTERFACE_VER_TYPE qnn = list[0]->QNN_INTERFACE_VER_NAME;
     Qnn_BackendHandle_t backend = NULL;
@@ -163,7 +151,7 @@ static int make_binary(void **state) {
 
 static const lr_interface *ask(void) {
     lr_status (*get)(lr_api *);
-    open_library("libLiteRtDispatch_Quern.so", "LiteRtDispatchGetApi", &get);
+    open_symbol("libLiteRtDispatch_Quern.so", "LiteRtDispatchGetApi", &get);
     lr_api api = {.header = {.size_bytes = sizeof api, .major = 1}};
     OK(get(&api));
     assert_int_equal(api.version.major, 0);

@@ -2,6 +2,8 @@
 //
 // Two libraries of one name in one process, as somebody opens them who compares two. Each keeps a
 // state of its own.
+#include "../client/qnn_client.h"
+
 #include "QnnInterface.h"
 
 #include <dlfcn.h>
@@ -72,24 +74,10 @@ typedef struct net {
 #define OK(call) assert_int_equal((call), QNN_SUCCESS)
 enum { N = 4 };
 
-static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type) {
-    static uint32_t dims[] = {N};
-    Qnn_Tensor_t t = QNN_TENSOR_INIT;
-    t.v1.name = name;
-    t.v1.type = type;
-    t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
-    t.v1.rank = 1;
-    t.v1.dimensions = dims;
-    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
-    t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
-    t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
-    t.v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){0.5f, -100};
-    return t;
-}
-
 static net make_net(const table *q) {
-    net n = {.x = tensor("x", QNN_TENSOR_TYPE_APP_WRITE),
-             .y = tensor("y", QNN_TENSOR_TYPE_APP_READ)};
+    static uint32_t dims[] = {N};
+    net n = {.x = describe_u8("x", QNN_TENSOR_TYPE_APP_WRITE, 1, dims, 0.5f, -100),
+             .y = describe_u8("y", QNN_TENSOR_TYPE_APP_READ, 1, dims, 0.5f, -100)};
     OK(q->backendCreate(NULL, NULL, &n.backend));
     OK(q->deviceCreate(NULL, NULL, &n.device));
     OK(q->contextCreate(n.backend, n.device, NULL, &n.context));

@@ -2,6 +2,8 @@
 //
 // The two libraries together, as a client opens them: what the HTP backend writes, the System
 // library describes, and what it describes can be loaded and run.
+#include "../client/qnn_client.h"
+
 #include "HTP/QnnHtpContext.h"
 #include "HTP/QnnHtpDevice.h"
 #include "HTP/QnnHtpGraph.h"
@@ -33,7 +35,7 @@ typedef struct world {
     uint32_t ids[2]; // of its tensors x and y, as the backend gave them
 } world;
 
-static void *open_library(const char *file, const char *symbol, void *fn) {
+static void *open_symbol(const char *file, const char *symbol, void *fn) {
     char path[4096];
     const char *dir = getenv("QUERN_LIB_DIR");
     snprintf(path, sizeof path, "%s/%s", dir ? dir : ".", file);
@@ -53,8 +55,8 @@ static void open_both(world *w) {
     const QnnInterface_t **list = NULL;
     const QnnSystemInterface_t **slist = NULL;
     uint32_t n = 0;
-    w->htp_lib = open_library("libQnnHtp.so", "QnnInterface_getProviders", &core);
-    w->system_lib = open_library("libQnnSystem.so", "QnnSystemInterface_getProviders", &sys);
+    w->htp_lib = open_symbol("libQnnHtp.so", "QnnInterface_getProviders", &core);
+    w->system_lib = open_symbol("libQnnSystem.so", "QnnSystemInterface_getProviders", &sys);
     OK(core(&list, &n));
     OK(sys(&slist, &n));
     w->qnn = list[0]->QNN_INTERFACE_VER_NAME;
@@ -66,20 +68,6 @@ static void open_both(world *w) {
     const QnnDevice_Config_t *configs[] = {&config, NULL};
     OK(w->qnn.backendCreate(NULL, NULL, &w->backend));
     OK(w->qnn.deviceCreate(NULL, configs, &w->device));
-}
-
-static Qnn_Tensor_t tensor(const char *name, Qnn_TensorType_t type, uint32_t *dims) {
-    Qnn_Tensor_t t = QNN_TENSOR_INIT;
-    t.v1.name = name;
-    t.v1.type = type;
-    t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_8;
-    t.v1.rank = 2;
-    t.v1.dimensions = dims;
-    t.v1.memType = QNN_TENSORMEMTYPE_RAW;
-    t.v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;
-    t.v1.quantizeParams.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
-    t.v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){0.1f, -128};
-    return t;
 }
 
 // Options: level 3, 2 MB of VTCM, 2 HVX threads, DLBC.
@@ -102,8 +90,8 @@ static void make_graph(world *w, Qnn_ContextHandle_t context) {
     uint32_t dims[] = {1, N};
     Qnn_GraphHandle_t g;
     OK(w->qnn.graphCreate(context, "relu", configs, &g));
-    Qnn_Tensor_t x = tensor("x", QNN_TENSOR_TYPE_APP_WRITE, dims);
-    Qnn_Tensor_t y = tensor("y", QNN_TENSOR_TYPE_APP_READ, dims);
+    Qnn_Tensor_t x = describe_u8("x", QNN_TENSOR_TYPE_APP_WRITE, 2, dims, 0.1f, -128);
+    Qnn_Tensor_t y = describe_u8("y", QNN_TENSOR_TYPE_APP_READ, 2, dims, 0.1f, -128);
     OK(w->qnn.tensorCreateGraphTensor(g, &x));
     OK(w->qnn.tensorCreateGraphTensor(g, &y));
     w->ids[0] = x.v1.id;
@@ -225,11 +213,11 @@ static void htp_bin_09_spill_fill_is_what_vtcm_does_not_hold(void **state) {
     OK(w->qnn.contextCreate(w->backend, w->device, NULL, &context));
     OK(w->qnn.graphCreate(context, "chain", configs, &graph));
     for (int i = 0; i < 4; i++) {
-        t[i] = tensor(names[i],
-                      i == 0   ? QNN_TENSOR_TYPE_APP_WRITE
-                      : i == 3 ? QNN_TENSOR_TYPE_APP_READ
-                               : QNN_TENSOR_TYPE_NATIVE,
-                      dims);
+        t[i] = describe_u8(names[i],
+                           i == 0   ? QNN_TENSOR_TYPE_APP_WRITE
+                           : i == 3 ? QNN_TENSOR_TYPE_APP_READ
+                                    : QNN_TENSOR_TYPE_NATIVE,
+                           2, dims, 0.1f, -128);
         t[i].v1.quantizeParams.scaleOffsetEncoding = (Qnn_ScaleOffset_t){1.0f / 256, 0};
         OK(w->qnn.tensorCreateGraphTensor(graph, &t[i]));
     }
