@@ -176,9 +176,9 @@ static void every_call_that_fails_while_a_context_moves_leaves_nothing(void **st
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_allocation_that_fails_is_an_error_and_no_leak),
-        cmocka_unit_test(every_call_of_opencl_that_fails_is_an_error_and_no_leak),
-        cmocka_unit_test(every_call_that_fails_while_a_context_moves_leaves_nothing),
+        SHIM_TEST(every_allocation_that_fails_is_an_error_and_no_leak),
+        SHIM_TEST(every_call_of_opencl_that_fails_is_an_error_and_no_leak),
+        SHIM_TEST(every_call_that_fails_while_a_context_moves_leaves_nothing),
     };
     return gpu_tests(tests);
 }

@@ -171,10 +171,10 @@ static void ctx_01_04_hints_without_effect_are_said(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ctx_01_the_most_demanding_hint_of_contexts_goes_to_the_driver),
-        cmocka_unit_test(ctx_04_priority_is_a_property_of_the_queue),
-        cmocka_unit_test(ctx_04_priority_is_a_property_of_an_own_opencl_context),
-        cmocka_unit_test(ctx_01_04_hints_without_effect_are_said),
+        SHIM_TEST(ctx_01_the_most_demanding_hint_of_contexts_goes_to_the_driver),
+        SHIM_TEST(ctx_04_priority_is_a_property_of_the_queue),
+        SHIM_TEST(ctx_04_priority_is_a_property_of_an_own_opencl_context),
+        SHIM_TEST(ctx_01_04_hints_without_effect_are_said),
     };
     return gpu_tests(tests);
 }

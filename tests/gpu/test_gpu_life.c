@@ -156,9 +156,9 @@ static void ctx_06_graphs_of_one_context_run_from_many_threads(void **state) {
 
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_of_create_execute_free_leave_nothing),
-        cmocka_unit_test(eight_threads_have_eight_contexts),
-        cmocka_unit_test(ctx_06_graphs_of_one_context_run_from_many_threads),
+        SHIM_TEST(rounds_of_create_execute_free_leave_nothing),
+        SHIM_TEST(eight_threads_have_eight_contexts),
+        SHIM_TEST(ctx_06_graphs_of_one_context_run_from_many_threads),
     };
     if (argc > 1)
         n_rounds = (unsigned)strtoul(argv[1], NULL, 10);

@@ -470,11 +470,11 @@ static void spd_07_a_call_that_fails_leads_to_plain_enqueues(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(spd_07_commands_are_recorded_once_and_replayed),
-        cmocka_unit_test(grf_04_results_are_equal_with_and_without_recording),
-        cmocka_unit_test(prf_02_kernels_are_timed_without_recording),
-        cmocka_unit_test(spd_07_memory_that_changes_is_followed),
-        cmocka_unit_test(spd_07_a_call_that_fails_leads_to_plain_enqueues),
+        SHIM_TEST(spd_07_commands_are_recorded_once_and_replayed),
+        SHIM_TEST(grf_04_results_are_equal_with_and_without_recording),
+        SHIM_TEST(prf_02_kernels_are_timed_without_recording),
+        SHIM_TEST(spd_07_memory_that_changes_is_followed),
+        SHIM_TEST(spd_07_a_call_that_fails_leads_to_plain_enqueues),
     };
     return gpu_tests(tests);
 }
