@@ -99,26 +99,49 @@ static qrn_status from_nibbles(ox_import *im, const ox_node *n, qc_tensor **x) {
     return QRN_OK;
 }
 
+static qrn_status through_float(ox_import *im, const ox_node *n, qc_tensor *x, const qc_tensor *y) {
+    QRN_TRY(cast_to(im, n, QNN_OP_CAST, &x, QNN_DATATYPE_FLOAT_32));
+    return ox_emit_unary(im, n, QNN_OP_QUANTIZE, x, y);
+}
+
+// An i32 of 16 bits whose real number is itself, as the sum of its bytes: floats may be fp16 on the
+// HTP, which holds each of the two but not both, and the sum of quantized values is exact.
+static qrn_status from_bytes(ox_import *im, const ox_node *n, qc_tensor *x, const qc_tensor *y) {
+    qc_tensor *low = x, *high, *parts[2];
+    QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_MOD, &low, 256));
+    QRN_TRY(ox_temp(im, x, x->rank, x->dims, &high));
+    QRN_TRY(ox_emit_binary(im, n, QNN_OP_ELEMENT_WISE_SUBTRACT, x, low, high));
+    for (int i = 0; i < 2; i++) {
+        QRN_TRY(ox_temp(im, y, y->rank, y->dims, &parts[i]));
+        QRN_TRY(through_float(im, n, i ? low : high, parts[i]));
+    }
+    return ox_emit_binary(im, n, QNN_OP_ELEMENT_WISE_ADD, parts[0], parts[1], y);
+}
+
 // Types that Cast does not write: the low bits of an i32, then the real number that it stands for.
 static qrn_status to_quantized(ox_import *im, const ox_node *n, qc_tensor *x, const qc_tensor *y) {
     unsigned bits = qc_dtype_bits(type_of(y));
     bool is_signed = type_of(y) != QNN_DATATYPE_UFIXED_POINT_4;
     Qnn_ScaleOffset_t e;
     QRN_TRY(encoding_of(im, n, y, &e));
+    bool plain = e.scale == 1 && e.offset == 0; // a value's real number is itself
     if (type_of(x) != QNN_DATATYPE_INT_32)
         QRN_TRY(cast_to(im, n, QNN_OP_CAST, &x, QNN_DATATYPE_INT_32));
     if (is_signed) {
         double shift = ldexp(1, 32 - (int)bits);
         QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_MULTIPLY, &x, shift));
-        QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_FLOOR_DIV, &x, shift));
+        // Exact. With an encoding the HTP would round in fp16 below; it has no FloorDiv, and says
+        // so.
+        QRN_TRY(with_number(
+            im, n, plain ? QNN_OP_ELEMENT_WISE_DIVIDE : QNN_OP_ELEMENT_WISE_FLOOR_DIV, &x, shift));
     } else {
         QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_MOD, &x, ldexp(1, (int)bits)));
     }
+    if (plain)
+        return bits == 16 ? from_bytes(im, n, x, y) : through_float(im, n, x, y);
     QRN_TRY(cast_to(im, n, QNN_OP_CAST, &x, QNN_DATATYPE_FLOAT_32));
-    if (e.scale != 1 || e.offset != 0) {
-        QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_ADD, &x, e.offset));
-        QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_MULTIPLY, &x, (double)e.scale));
-    }
+    QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_ADD, &x, e.offset));
+    QRN_TRY(with_number(im, n, QNN_OP_ELEMENT_WISE_MULTIPLY, &x, (double)e.scale));
     return ox_emit_unary(im, n, QNN_OP_QUANTIZE, x, y);
 }
 

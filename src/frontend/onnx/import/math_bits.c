@@ -89,8 +89,13 @@ static qc_tensor *look_up(ox_expr *e, qc_tensor *table, qc_tensor *a, qc_tensor 
     return ox_gather(e, table, ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, row, b), 0);
 }
 
-// The sum over chunks of (a AND b) << position. Mod and FloorDiv are the low bits and the shift of
-// two's complement.
+// a without its low bits: (a - low) / size, which is exact. The HTP has no FloorDiv of integers.
+static qc_tensor *without(ox_expr *e, qc_tensor *a, qc_tensor *low, qc_tensor *size) {
+    qc_tensor *high = ox_binary(e, QNN_OP_ELEMENT_WISE_SUBTRACT, a, low);
+    return ox_binary(e, QNN_OP_ELEMENT_WISE_DIVIDE, high, size);
+}
+
+// The sum over chunks of (a AND b) << position. Mod is the low bits of two's complement.
 static qc_tensor *bit_and(ox_expr *e, qc_tensor *a, qc_tensor *b, unsigned bits) {
     qc_tensor *table = and_table(e), *sum = NULL;
     for (unsigned at = 0; at < bits; at += CHUNK) {
@@ -105,8 +110,8 @@ static qc_tensor *bit_and(ox_expr *e, qc_tensor *a, qc_tensor *b, unsigned bits)
         sum = sum ? ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, sum, chunk) : chunk;
         if (take == left)
             break;
-        a = ox_binary(e, QNN_OP_ELEMENT_WISE_FLOOR_DIV, a, size);
-        b = ox_binary(e, QNN_OP_ELEMENT_WISE_FLOOR_DIV, b, size);
+        a = without(e, a, x, size);
+        b = without(e, b, y, size);
     }
     return sum;
 }
