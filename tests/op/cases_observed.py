@@ -54,6 +54,14 @@ def index_cases(f):
     np.put_along_axis(want, at.codes, new.codes, 0)
     f.add("ScatterElements", [x, at, new], [q.Tensor("y", want, "i32")],
           {"axis": ("u32", 0), "reduction": ("u32", 0)}, name="ScatterElements_i32_none")
+    at = q.Tensor("i", f.rng.integers(0, 4, (3, 6)), "i32")  # some indices repeat
+    for dtype, enc in (("uq8", q.scale_offset(0.05, -90)), ("u8", None)):
+        x = q.Tensor("x", f.rng.integers(0, 256, (4, 6)), dtype, enc)
+        new = q.Tensor("u", f.rng.integers(0, 256, (3, 6)), dtype, enc)
+        want = x.codes.copy()
+        np.maximum.at(want, (at.codes, np.arange(6)[None].repeat(3, 0)), new.codes)
+        f.add("ScatterElements", [x, at, new], [q.Tensor("y", want, dtype, enc)],
+              {"axis": ("u32", 0), "reduction": ("u32", 3)}, name=f"ScatterElements_{dtype}_max")
 
 
 def function_cases(f):
