@@ -151,7 +151,8 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
 static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const *names,
                               qrn_arena *arena, ql_signature *s, const uint32_t **out) {
     bool columns_first = g->key_columns && (names == past_k_names || names == new_k_names);
-    uint32_t *list = qrn_arena_alloc(arena, s->layers * sizeof *list), heads, rows, columns;
+    uint32_t heads = 0, rows = 0, columns = 0, *list;
+    list = qrn_arena_alloc(arena, s->layers * sizeof *list);
     if (!list)
         return QRN_FAIL(QRN_E_MEM, "%s: no memory", g->file);
     for (uint32_t i = 0; i < s->layers; i++) {
