@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""qnn-profile-viewer --reader optrace: trace, analysis summary and graph of known executions. Expected
-values are computed here from the numbers that the op trace is made of."""
+"""qnn-profile-viewer --reader optrace: trace, analysis summary and graph of known executions.
+Expected values are computed here from the numbers that the op trace is made of."""
 import gzip
 import html.parser
 import itertools
@@ -54,7 +54,8 @@ def schematic(graph="net", version=3):
 
 def trace(graph="net", steps=STEPS, hz=MHZ * 10**6):
     out = b"QRNTRACE" + struct.pack("<I", 3) + text(graph) + struct.pack("<QI", 10**9, 2)
-    out += struct.pack("<IIQQQQ", 4, 0, 5000, 9000, 1, 2) + struct.pack("<IIQQQQ", 8, 0, 9500, 9900, 3, 4)
+    out += struct.pack("<IIQQQQ", 4, 0, 5000, 9000, 1, 2)
+    out += struct.pack("<IIQQQQ", 8, 0, 9500, 9900, 3, 4)
     out += struct.pack("<QI", hz if steps else 0, len(steps))
     for id_, engines, begin, run, end, fetch, swap, *moved in steps:
         out += struct.pack("<II12Q", id_, engines, begin, run, end, *fetch, *swap, *moved)
@@ -107,7 +108,7 @@ PAGE, SUMMARY = "_qnn_htp_analysis_summary.html", "_qnn_htp_analysis_summary.jso
 
 
 def pieces(keep=None):
-    """(node, type of the HTP op, unit, begin, end, DRAM read, write, VTCM read, write) in cycles."""
+    """(node, HTP op, unit, begin, end, DRAM read, write, VTCM read, write) in cycles."""
     names = {o[0]: (o[1], o[2]) for o in OPS}
     for id_, engines, _, run, end, fetch, swap, weights, fills, spills, reads, writes in STEPS:
         name, type_ = names[id_]
@@ -171,7 +172,8 @@ def test_the_summary_adds_up(look, zoom, keep):
     for thread in row["htp_resources"]["data"]:
         mine = [p for p in list_ if p[2] == thread["type"]]
         used = sum(p[4] - p[3] for p in mine)
-        assert close([thread[k] for k in ("start_cycle", "end_cycle", "cycles_used", "utilization")],
+        keys = ("start_cycle", "end_cycle", "cycles_used", "utilization")
+        assert close([thread[k] for k in keys],
                      [min(p[3] for p in mine), max(p[4] for p in mine), used,
                       100 * used / (end - begin)])
         assert [thread[k] for k in ("dram_read", "dram_write", "vtcm_read", "vtcm_write")] == [
@@ -184,7 +186,8 @@ def test_the_summary_adds_up(look, zoom, keep):
     walked = [(p["qnn_op"], p["htp_op"]) for p in data["dominant_path_htp_0"]["data"]]
     assert walked == [(p[0], p[1]) for p, _, _ in path]
     assert close([(p["start_cycle"], p["end_cycle"], p["dp_cycles"])
-                  for p in data["dominant_path_htp_0"]["data"]], [(a, b, b - a) for _, a, b in path])
+                  for p in data["dominant_path_htp_0"]["data"]],
+                 [(a, b, b - a) for _, a, b in path])
     active = sum(p[4] - p[3] for p in list_)
     types = {o[1]: o[2] for o in OPS}
     for section, of in (("qnn_op_types", lambda p: types[p[0]]), ("htp_op_types", lambda p: p[1])):
@@ -198,7 +201,8 @@ def test_the_summary_adds_up(look, zoom, keep):
                 assert close(r["percent_of_active_cycles"], 100 * r["cycles"] / active)
             else:
                 assert r["instances"] == len(mine)
-    assert close({r["op"]: r["dominant_path_cycles"] for r in data["qnn_op_instances_nodes"]["data"]},
+    nodes = data["qnn_op_instances_nodes"]["data"]
+    assert close({r["op"]: r["dominant_path_cycles"] for r in nodes},
                  {n: sum(b - a for p, a, b in path if p[0] == n) for n in {p[0] for p in list_}})
 
 
@@ -230,12 +234,14 @@ def test_the_trace_has_units_counters_and_what_the_engine_did(look):
     around = [(e["name"], e["ts"], e["dur"], e["args"]["summary_time_us"])
               for e in events if e["ph"] == "X" and e["tid"] == 1]
     begin = min(p[3] for p in list_)
-    want = [[("VTCM Acquire", o - 5 * MHZ, 3 * MHZ, 3), ("Resource Power On", o - 2 * MHZ, 2 * MHZ, 2),
+    want = [[("VTCM Acquire", o - 5 * MHZ, 3 * MHZ, 3),
+             ("Resource Power On", o - 2 * MHZ, 2 * MHZ, 2),
              ("Graph Execute", o + begin, end - begin, (end - begin) / MHZ)] for o in offsets]
     assert [a[0] for a in around] == [w[0] for w in sum(want, [])]
     assert close([a[1:] for a in around], [w[1:] for w in sum(want, [])])
     assert [(e["name"], e["dur"]) for e in events if e["ph"] == "X" and e["tid"] == 2] == [
-        ("Yield release time", MHZ), ("Yield wait time", 4 * MHZ), ("Yield restore time", 2 * MHZ)] * 2
+        ("Yield release time", MHZ), ("Yield wait time", 4 * MHZ),
+        ("Yield restore time", 2 * MHZ)] * 2
     for name, k in (("DRAM read", 5), ("DRAM write", 6), ("VTCM read", 7), ("VTCM write", 8)):
         seen = [(e["ts"] - offsets[0], e["args"]["bytes per cycle"]) for e in events
                 if e["ph"] == "C" and e["name"] == name and e["ts"] < offsets[0] + end + 1]
@@ -407,7 +413,8 @@ def test_flags_that_do_not_go(look, args, says):
 
 
 @pytest.mark.parametrize("args, says", [
-    (["--zoom_start", "conv", "--zoom_end", "nothing"], "--zoom_end nothing: graph 'net' has no node"),
+    (["--zoom_start", "conv", "--zoom_end", "nothing"],
+     "--zoom_end nothing: graph 'net' has no node"),
     (["--zoom_start", "last", "--zoom_end", "conv"], "no path of graph 'net' leads"),
     (["--zoom_start", EVIL, "--zoom_end", "side"], "no path")])
 def test_a_zoom_that_leads_nowhere(look, args, says):
@@ -415,7 +422,8 @@ def test_a_zoom_that_leads_nowhere(look, args, says):
 
 
 @pytest.mark.parametrize("config, says", [
-    ('{"features": {"htp_jsn": true}}', "features.htp_jsn: no such feature; known are enable_input"),
+    ('{"features": {"htp_jsn": true}}',
+     "features.htp_jsn: no such feature; known are enable_input"),
     ('{"features": {"gzip": 1}}', "features.gzip: neither true nor false"),
     ('{"feature": {}}', "feature: no such key"), ("{}", "with the key features"), ("[", "c.json:1"),
     ('{"features": []}', "with the key features"), ('{"features": ' * 3000, "c.json"),

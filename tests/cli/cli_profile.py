@@ -130,7 +130,8 @@ def op_trace(version=2):
     modelled += struct.pack("<I", len(steps))
     for s in steps:
         modelled += struct.pack("<II7Q", *s) + bytes(40 if version == 3 else 0)
-    return b"QRNTRACE" + struct.pack("<I", version) + text + ran + (modelled if version > 1 else b"")
+    more = modelled if version > 1 else b""
+    return b"QRNTRACE" + struct.pack("<I", version) + text + ran + more
 
 
 def test_htp_otr_02_op_traces_are_drawn_where_they_ran(tmp_path):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Delegates: context binaries of our own inside programs, run by the runner and by quern."""
+import json
 import subprocess
 
 import numpy as np
@@ -199,3 +200,48 @@ def test_quern_runs_programs(tmp_path, binary):
     p = subprocess.run([BIN, "run", tmp_path / "m.pte", "--random", "--graph", "nothing"],
                        capture_output=True, text=True)
     assert p.returncode == 2 and "'forward'" in p.stderr, p.stderr
+
+
+def shows(path, *flags):
+    p = subprocess.run([BIN, "show", str(path), *flags], capture_output=True, text=True)
+    assert p.returncode == 0 and not p.stderr, p.stderr
+    return p.stdout
+
+
+def test_show_lists_methods_and_delegates(tmp_path, binary):
+    p = program(blob(binary), spec(soc=57, arch=75, backend=2))
+    m = p.method("other")
+    x, y = m.input((3,)), m.tensor((3,))
+    for _ in range(2):
+        m.call("aten::mul.out", Ref(x), Ref(x), Ref(y), Ref(y))
+    m.output(y)
+    path = tmp_path / "m.pte"
+    path.write_bytes(p.bytes())
+    got = json.loads(shows(path, "--json"))
+    first, other = got["methods"]
+    part = dict(type="float", shape=[2, 3], may_shrink=False)
+    assert (first["name"], first["inputs"], first["outputs"]) == ("forward", [part] * 2, [part] * 2)
+    assert first["operators"] == {} and first["delegates"] == [
+        dict(id="QnnBackend", bytes=len(blob(binary)),
+             qnn=dict(backend="htp", soc="SM8650", soc_model=57, arch=75,
+                      context_bytes=len(binary), online_prepare=False))]
+    assert other["operators"] == {"aten::mul.out": 2} and other["delegates"] == []
+    text = shows(path)
+    assert "method forward\n  inputs    float [2, 3]\n            float [2, 3]\n" in text
+    assert "delegate  QnnBackend, " in text and "backend htp, chip SM8650 (57), context" in text
+    assert "       2    aten::mul.out\n" in text
+
+
+def test_show_says_what_it_does_not_do(tmp_path, binary):
+    path = tmp_path / "m.pte"
+    path.write_bytes(program(blob(binary)).bytes())
+    for flag in ("--dot", "--compiled", "--verify", "--published"):
+        p = subprocess.run([BIN, "show", path, flag], capture_output=True, text=True)
+        assert p.returncode == 2 and f"{flag} is not for ExecuTorch programs" in p.stderr
+    whole = path.read_bytes()
+    path.write_bytes(whole[:100])
+    p = subprocess.run([BIN, "show", path], capture_output=True, text=True)
+    assert p.returncode == 3 and str(path) in p.stderr and not p.stdout
+    path.write_bytes(program(b"no context", name="Other").bytes())
+    (one,) = json.loads(shows(path, "--json"))["methods"][0]["delegates"]
+    assert one == dict(id="Other", bytes=10)

@@ -54,7 +54,8 @@ def test_the_viewer_draws_an_op_trace(tmp_path, monkeypatch):
     (tmp_path / "c.json").write_text('{"features": {"qhas_json": true}}')
     bin_ = Path(os.environ.get("QUERN_BIN", LIB.parent / "bin" / "quern")).parent
     subprocess.run([bin_ / "qnn-profile-viewer", "--reader", "optrace", "--input_log", "p_qnn.log",
-                    "--schematic", schematic, "--config", "c.json", "--output", "o.json"], check=True)
+                    "--schematic", schematic, "--config", "c.json", "--output", "o.json"],
+                   check=True)
     nodes = {row["Event Identifier"].split(":OpId_")[0]: int(row["Time"]) for row in
              rows(tmp_path / "p.csv") if "(cycles, modelled)" in row["Event Identifier"] and
              ":OpId_" in row["Event Identifier"]}

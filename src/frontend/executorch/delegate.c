@@ -48,7 +48,7 @@ static qrn_status about(const et_method *m, uint32_t index, qrn_status s) {
 
 // --- Opening
 
-static qrn_status read_options(const et_delegate_def *def, et_qnn_options *o) {
+qrn_status et_qnn_options_of(const et_delegate_def *def, et_qnn_options *o) {
     if (strcmp(def->id, QNN_ID) != 0)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "made for '%s', expected " QNN_ID, def->id);
     for (uint32_t i = 0; i < def->n_specs; i++)
@@ -230,7 +230,7 @@ static void report(QnnLog_Callback_t log, const char *fmt, ...) {
 
 static qrn_status start(const et_method *m, const et_delegate_def *def, et_delegate *d) {
     et_qnn_options o;
-    QRN_TRY(read_options(def, &o));
+    QRN_TRY(et_qnn_options_of(def, &o));
     QRN_TRY(et_qnn_blob_parse(def->data, def->bytes, &d->blob));
     if (!find_sibling(m, d))
         QRN_TRY(open_client(m, &o, d));

@@ -29,6 +29,8 @@ typedef struct et_qnn_blob {
 
 // Messages do not name the program.
 qrn_status et_qnn_options_parse(const void *data, size_t size, et_qnn_options *out);
+// QRN_E_UNSUPPORTED: a delegate of another kind.
+qrn_status et_qnn_options_of(const et_delegate_def *def, et_qnn_options *o);
 qrn_status et_qnn_blob_parse(const void *data, size_t size, et_qnn_blob *out);
 
 qrn_status et_delegate_open(const et_method *m, uint32_t index, et_delegate **out);

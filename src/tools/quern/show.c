@@ -10,9 +10,11 @@
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
 #include "tools/quern/report.h"
+#include "tools/quern/run_pte.h"
 #include "tools/quern/session.h"
 #include "tools/quern/show_compiled.h"
 #include "tools/quern/show_gguf.h"
+#include "tools/quern/show_pte.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -365,18 +367,20 @@ static int check_options(const show_options *o, const char *path, bool binary) {
     return QT_EXIT_OK;
 }
 
-static int show_gguf(const show_options *o, const char *path) {
+// Files that only --json is for.
+static int show_plain(const show_options *o, const char *path, bool pte) {
     if (o->dot || o->compiled || o->verify || o->published || o->in.dims.n) {
-        qt_error("%s: --%s is not for GGUF files, which have no graph: 'quern import' makes one",
-                 path,
+        qt_error("%s: --%s is not for %s", path,
                  o->dot         ? "dot"
                  : o->compiled  ? "compiled"
                  : o->verify    ? "verify"
                  : o->published ? "published"
-                                : "dim");
+                                : "dim",
+                 pte ? "ExecuTorch programs"
+                     : "GGUF files, which have no graph: 'quern import' makes one");
         return QT_EXIT_USAGE;
     }
-    return qt_show_gguf(path, o->json);
+    return (pte ? qt_show_pte : qt_show_gguf)(path, o->json);
 }
 
 static int show_dlc(const show_options *o, const char *path) {
@@ -403,8 +407,9 @@ static int run(const void *options, const qt_list *args) {
     if (qt_is_dlc(args->items[0]))
         return show_dlc(&o, args->items[0]);
     bool binary = qt_is_binary(args->items[0]);
-    if (!binary && ql_gguf_is_file(args->items[0]))
-        return show_gguf(&o, args->items[0]);
+    bool pte = !binary && qt_is_pte(args->items[0]);
+    if (pte || (!binary && ql_gguf_is_file(args->items[0])))
+        return show_plain(&o, args->items[0], pte);
     int code = check_options(&o, args->items[0], binary);
     if (code != QT_EXIT_OK)
         return code;
@@ -448,7 +453,8 @@ const qt_command qt_show = {
     .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
              "memory; of a context binary the graphs with their tensors, encodings, options and "
              "sizes, and the chip it was made for; of a DLC file the records and graphs; of a GGUF "
-             "file the keys and tensors.\n"
+             "file the keys and tensors; of an ExecuTorch "
+             "program the methods with their inputs, outputs, operators and delegates.\n"
              "MACs are those of convolutions and matmuls, as quern estimate counts them. "
              "The memory is what the values "
              "between nodes take when the nodes run in the model's order, without the weights.\n"
