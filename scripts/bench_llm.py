@@ -118,7 +118,8 @@ def main():
     o = p.parse_args()
     o.work.mkdir(parents=True, exist_ok=True)
     version = "absent"
-    if o.peer and subprocess.run([o.peer, "-c", "import llama_cpp"], capture_output=True).returncode:
+    has = [o.peer, "-c", "import llama_cpp"]
+    if o.peer and subprocess.run(has, capture_output=True).returncode:
         print(f"{o.peer} has no llama_cpp; not compared")
         o.peer = None
     if o.peer:

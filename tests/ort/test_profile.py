@@ -63,7 +63,8 @@ def test_the_viewer_draws_an_op_trace(tmp_path, monkeypatch):
     spent = {r["qnn_op"]: r["cycles"] for r in data["htp_op_instances"]["data"] if not r["dma"]}
     assert spent.keys() == {name for name, cycles in nodes.items() if cycles} and len(spent) > 1
     assert all(0 < spent[name] <= nodes[name] + 2 for name in spent)
-    weights = [r["dram_read"] for r in data["htp_overall_summary"]["data"][0]["htp_resources"]["data"]
+    summary = data["htp_overall_summary"]["data"][0]
+    weights = [r["dram_read"] for r in summary["htp_resources"]["data"]
                if r["type"] == "DMA"]
     assert weights and weights[0] > 0
     graph = json.loads((tmp_path / "o_htp.json").read_text())["graph"]
