@@ -150,13 +150,6 @@ static size_t plane_bytes(const qrn_weight_only_args *a) {
     return (PLANE_ROWS * row + runs * sizeof(float) + 63) / 64 * 64;
 }
 
-// Steps are whole, and no sum leaves 32 bits.
-static bool fits_planes(const qrn_kcall *k) {
-    const qrn_weight_only_args *a = k->args;
-    bool whole = a->dense.depth % QRN_GEMV_STEP == 0 && a->run % QRN_GEMV_STEP == 0;
-    return whole && a->dense.depth > 0 && a->run <= 32768;
-}
-
 static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
                           const qrn_dense_part *part, float *sums) {
     const qrn_weight_only_args *a = k->args;
@@ -283,6 +276,13 @@ static qrn_status weight_only_ref(const qrn_kcall *k) {
     static size_t scratch_##isa(const qrn_kcall *k) { return scratch(k, &engine_##isa); }
 
 #if defined(__x86_64__)
+// Steps are whole, and no sum leaves 32 bits.
+static bool fits_planes(const qrn_kcall *k) {
+    const qrn_weight_only_args *a = k->args;
+    bool whole = a->dense.depth % QRN_GEMV_STEP == 0 && a->run % QRN_GEMV_STEP == 0;
+    return whole && a->dense.depth > 0 && a->run <= 32768;
+}
+
 ENGINE(avx512vnni, .few = qrn_gemv_avx512, .planes = qrn_gemv_planes_avx512vnni,
        .products = qrn_gemv_products_avx512vnni)
 ENGINE(avx512, .gemm = &qrn_gemm_f32_14x32_avx512, .unpack = qrn_gemv_unpack_avx512,
