@@ -3,10 +3,13 @@
 """A real language model through `quern generate`, on every way to run it.
 
   llm_check.py FILE.gguf [--bin build/bin/quern] [--work DIR] [--soc SM8750] [--tokens 64]
+               [--text FILE]
 
-Imports the file, compiles a context binary and asks for the capital of France on each way; then
-compares the first tokens of a longer answer between ONNX and context binary. Prints a table. With
-the package `tokenizers` it also compares the tokenizer on drawn texts. `make test-llm` runs it.
+Imports the file with its own bits and in fp16, quantizes it to A16W8 with samples of a text (the
+GPL-3 of Debian without --text), compiles context binaries and asks for the capital of France on
+each way; then compares the first tokens of a longer answer between ONNX and context binary. Prints
+a table. With the package `tokenizers` it also compares the tokenizer on drawn texts. `make
+test-llm` runs it.
 """
 import argparse
 import importlib.util
@@ -58,14 +61,36 @@ def check(args, work):
     quern(args, "compile", *graphs, "-o", work / "model.bin", "--soc", args.soc)
     beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
     htp = ["--backend", "htp", "--soc", args.soc]
-    ways = {"cpu": (graphs, []), f"htp {args.soc}": (graphs, htp),
-            f"binary for {args.soc}": ([work / "model.bin"], beside)}
+    ways = {"cpu": ([folder], []), f"htp {args.soc}": ([folder], htp),
+            f"binary for {args.soc}": ([work / "model.bin"], beside),
+            "fp16": ([float_folder(args, work, "fp16")], htp), "A16W8": ([a16w8(args, work)], htp)}
     good = [ask(args, name, model, flags) for name, (model, flags) in ways.items()]
-    by_onnx = generate(args, graphs, LONGER, args.tokens, *htp)["tokens"]
-    by_binary = generate(args, [work / "model.bin"], LONGER, args.tokens, *beside)["tokens"]
-    print(f"{len(by_onnx)} greedy tokens of ONNX and binary: "
-          f"{'equal' if by_onnx == by_binary else 'DIFFERENT'}")
-    return all(good) and by_onnx == by_binary and check_tokenizer(args, folder)
+    return all(good) & same_tokens(args, work, folder, beside) & \
+        same_tokens(args, work, work / "a16w8", beside) & check_tokenizer(args, folder)
+
+
+def float_folder(args, work, weights):
+    quern(args, "import", args.file, "-o", work / weights, "--weights", weights)
+    return work / weights
+
+
+def a16w8(args, work):
+    model = float_folder(args, work, "fp32")
+    graphs = [model / "prefill.onnx", model / "decode.onnx"]
+    quern(args, "quantize", *graphs, "-o", work / "a16w8", "-s", "a16w8", "--text", args.text,
+          "--no-check", "-q")
+    return work / "a16w8"
+
+
+def same_tokens(args, work, folder, beside):
+    graphs = [folder / "prefill.onnx", folder / "decode.onnx"]
+    quern(args, "compile", *graphs, "-o", work / "same.bin", "--soc", args.soc)
+    by_onnx = generate(args, [folder], LONGER, args.tokens, "--backend", "htp", "--soc", args.soc)
+    by_binary = generate(args, [work / "same.bin"], LONGER, args.tokens, *beside)
+    equal = by_onnx["tokens"] == by_binary["tokens"]
+    print(f"{len(by_onnx['tokens'])} greedy tokens of {folder.name}, ONNX and binary: "
+          f"{'equal' if equal else 'DIFFERENT'}", flush=True)
+    return equal
 
 
 def main():
@@ -76,6 +101,7 @@ def main():
     p.add_argument("--work", type=Path)
     p.add_argument("--soc", default="SM8750")
     p.add_argument("--tokens", type=int, default=64)
+    p.add_argument("--text", type=Path, default=Path("/usr/share/common-licenses/GPL-3"))
     args = p.parse_args()
     with tempfile.TemporaryDirectory() as t:
         return 0 if check(args, args.work or Path(t)) else 1
