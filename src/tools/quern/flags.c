@@ -211,11 +211,19 @@ void qt_flags_free(const qt_command *c, void *options, qt_list *args) {
     free(args->items);
 }
 
+// How much of a word fits a line of `room`: a list of choices may be broken behind a bar.
+static int fitting(const char *word, int len, int room) {
+    int n = len > room ? room : len;
+    for (; n < len && n > 0 && word[n - 1] != '|'; n--)
+        ;
+    return n > 0 ? n : len;
+}
+
 // Words of `text` from column `indent` on, broken before column 80.
 static void print_wrapped(FILE *to, const char *text, int indent) {
     int column = indent;
     while (*text && *text != '\n') {
-        int len = (int)strcspn(text, " \n");
+        int len = fitting(text, (int)strcspn(text, " \n"), 79 - indent);
         if (column > indent && column + 1 + len > 79) {
             fprintf(to, "\n%*s", indent, "");
             column = indent;
