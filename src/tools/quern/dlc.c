@@ -3,6 +3,7 @@
 // Opening DLC files, and what the System library says about them.
 #include "tools/quern/dlc.h"
 
+#include "base/file.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
 
@@ -15,17 +16,15 @@
 bool qt_is_dlc(const char *path) {
     static const char head[4] = {'P', 'K', 3, 4};
     const char *dot = strrchr(path, '.');
-    char start[sizeof head];
     if (dot && strcmp(dot, ".dlc") == 0)
         return true;
     if (dot && (strcmp(dot, ".onnx") == 0 || strcmp(dot, ".bin") == 0 || strcmp(dot, ".pte") == 0 ||
                 strcmp(dot, ".npz") == 0))
         return false;
-    FILE *f = fopen(path, "rb");
-    bool is = f && fread(start, 1, sizeof start, f) == sizeof start &&
-              memcmp(start, head, sizeof head) == 0;
-    if (f)
-        fclose(f);
+    qrn_file f = {0}; // maps no pipes
+    bool is = qrn_file_map(path, &f) == QRN_OK && f.size >= sizeof head &&
+              memcmp(f.data, head, sizeof head) == 0;
+    qrn_file_unmap(&f);
     return is;
 }
 
