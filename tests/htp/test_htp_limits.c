@@ -287,7 +287,7 @@ static void values_of_parameters(void **state) {
         {"Nv12ToRgb", "output_order", "only RGB", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 0, 1, 2},
         {"InstanceNorm", "mode", "only MU_SIGMA", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 0, 1, 4},
         {"InstanceNorm", "region", "only ACROSS_SPATIAL", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 0, 2, 4},
-        {"ScatterElements", "reduction", "NONE, ADD, MUL", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 2, 3, 2},
+        {"ScatterElements", "reduction", "NONE, ADD, MUL", QRN_DTYPE_UQ16, QRN_DTYPE_UQ16, 2, 3, 2},
         {"ScatterElements", "reduction", "f16: NONE only; with NONE indices must not repeat",
          QRN_DTYPE_F16, QRN_DTYPE_F16, 0, 1, 2},
         {"Buffer", "mode", "BLOCKING mode rejected", QRN_DTYPE_UQ8, QRN_DTYPE_UQ8, 1, 0, 2},
