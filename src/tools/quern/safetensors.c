@@ -62,7 +62,7 @@ static qrn_status read_tensor(const source *s, const char *name, const json_t *f
     const json_t *range = json_object_get(facts, "data_offsets");
     const char *dtype = json_string_value(json_object_get(facts, "dtype"));
     uint64_t begin, end, dims[OX_MAX_RANK];
-    uint32_t rank;
+    uint32_t rank = 0;
     int type = dtype ? type_of(dtype) : OX_NONE;
     if (type == OX_NONE)
         return QRN_FAIL(QRN_E_ARGUMENT,
