@@ -26,14 +26,18 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; // proofs are made one 
 typedef struct copies {
     const qrn_plan *plan;
     char *arena;
-    char **io; // [n_io]
+    char **io;   // [n_io]
+    char **late; // [n_late]
     qrn_view *views;
 } copies;
 
 static void free_copies(copies *c) {
     for (uint32_t i = 0; c->io && i < c->plan->n_io; i++)
         free(c->io[i]);
+    for (uint32_t i = 0; c->late && i < c->plan->n_late; i++)
+        free(c->late[i]);
     free(c->io);
+    free(c->late);
     free(c->views);
     free(c->arena);
 }
@@ -52,8 +56,9 @@ static bool make_copies(const qrn_plan *p, const qrn_binding *io, copies *c) {
     *c = (copies){.plan = p};
     c->arena = calloc(1, p->arena_bytes + 1);
     c->io = calloc(p->n_io + 1, sizeof *c->io);
+    c->late = calloc(p->n_late + 1, sizeof *c->late);
     c->views = calloc(p->n_values + 1, sizeof *c->views);
-    if (!c->arena || !c->io || !c->views)
+    if (!c->arena || !c->io || !c->late || !c->views)
         return false;
     for (uint32_t v = 0; v < p->n_values; v++) {
         c->views[v] = p->values[v].view;
@@ -74,6 +79,14 @@ static bool make_copies(const qrn_plan *p, const qrn_binding *io, copies *c) {
     for (uint32_t i = 0; i < p->n_parts; i++) {
         const qrn_value *part = &p->values[p->parts[i]];
         c->views[p->parts[i]].data = c->io[part->io] + part->offset;
+    }
+    // What a runner makes when it first runs.
+    for (uint32_t i = 0; i < p->n_late; i++) {
+        const qrn_plan_late *k = &p->late[i];
+        c->views[k->value].data = c->late[i] = malloc(p->values[k->value].size_bytes + 1);
+        if (!c->late[i])
+            return false;
+        k->pack(k->args, p->values[k->from].view.data, c->late[i]);
     }
     return true;
 }
