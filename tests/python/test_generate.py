@@ -35,7 +35,7 @@ def test_several_files_and_options_are_passed_on(quern, model, tmp_path):
     got = quern.generate(files, "What?", raw=True, max_tokens=6, tokenizer=tmp_path / "t.json",
                          backend="htp", soc="none", temperature=2, top_k=1, seed=3)
     assert got.tokens == greedy(model, ids_of("What?"), 6)
-    assert got.statistics["backend"] == "htp"
+    assert Path(got.statistics["backend"]).name == "libQnnHtp.so"  # that of the package
 
 
 def test_a_callback_that_returns_false_ends_the_text(quern, model):

@@ -60,7 +60,7 @@ def test_every_name_has_a_text_and_types(quern):
         made = getattr(quern, name)
         if callable(made):
             assert made.__doc__, name
-            assert "return" in made.__annotations__, name
+            assert isinstance(made, type) or "return" in made.__annotations__, name
     assert (quern.libs().parent / "py.typed").exists()
 
 
@@ -68,7 +68,8 @@ def test_the_version_is_that_of_the_build(quern):
     text = (ROOT / "CMakeLists.txt").read_text()
     version = re.search(r"project\(Quern VERSION ([0-9.]+)", text).group(1)
     assert version == quern.__version__
-    newest = re.search(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text()).group(1)
+    heads = re.findall(r"(?m)^## (.*)$", (ROOT / "CHANGELOG.md").read_text())
+    newest = heads[heads[0] == "Unreleased"]
     assert newest.split()[0] == version
 
 

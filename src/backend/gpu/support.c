@@ -71,6 +71,13 @@ static qrn_status check_fixed(const qrn_op_call *c, uint32_t i) {
                            "input 0 ('%s'): the GPU backend supports one scale and offset for the "
                            "tensor alone",
                            name_of(t));
+    // Rows of a table are moved as they are.
+    if (strcmp(c->op->name, "Gather") == 0 && c->n_out > 0 && c->out[0] &&
+        (t->quant.kind != QRN_QUANT_TENSOR || !qrn_quant_equal(&t->quant, &c->out[0]->quant)))
+        return qrn_op_fail(c, QRN_E_DTYPE,
+                           "input 0 ('%s'): the GPU backend supports one scale and offset for a "
+                           "table, and the same for the output",
+                           name_of(t));
     return QRN_OK;
 }
 
