@@ -33,13 +33,16 @@ INTRO = """\
 
 Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcdsprpc.so` done,
 `libQnnHtp.so` and `libQnnGpu.so` ([gpu.md](gpu.md)) as the requirements below say, `libQnnSaver.so`
-([saver.md](saver.md)) done; `libQnnIr.so` and `libQnnLpai.so` describe themselves and reject all
-else. The ONNX front end and `quern` ([onnx.md](onnx.md),
+([saver.md](saver.md)) done; `libQnnIr.so` writes [DLC files](dlc.md); `libQnnLpai.so`
+describes itself and rejects all else. The ONNX front end and `quern` ([onnx.md](onnx.md),
 [quern.md](quern.md)) done; ExecuTorch programs and their runner as
 [executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the Python package
 ([python.md](python.md)), `libLiteRtDispatch_Quern.so` ([clients.md](clients.md#litert)) and
 `quern estimate` ([estimate.md](estimate.md)) and `quern quantize` ([quantize.md](quantize.md)) as
-their pages say. The other `qnn-*` programs not yet.
+their pages say. The `qnn-*` and `qairt-*` programs as [tools.md](tools.md), [dlc.md](dlc.md),
+[op-packages.md](op-packages.md), [model-libraries.md](model-libraries.md) and
+[profiling.md](profiling.md) say; not yet: `qairt-converter`, `qairt-quantizer`,
+`qnn-architecture-checker`, the accuracy tools.
 """
 
 

@@ -237,7 +237,7 @@ static void small_integers_are_exact(void **unused) {
     }
 }
 
-// Rows whose numbers are not finite, or too small or large for integers, do not spoil others.
+// Rows whose numbers are not finite, or too small or large for integers, do not change others.
 static void strange_rows_are_computed_with_floats(void **unused) {
     (void)unused;
     enum { ROWS = 7, DEPTH = 64 };
