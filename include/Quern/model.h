@@ -71,6 +71,14 @@ QUERN_MODEL_NS ModelError_t QnnModel_composeGraphs(
 QUERN_MODEL_NS ModelError_t QnnModel_freeGraphsInfo(QUERN_MODEL_NS GraphInfo_t ***graphsInfo,
                                                     uint32_t numGraphsInfo);
 
+// Of libQnnModelDlc.so: the same for the graphs of a DLC file.
+QUERN_MODEL_NS ModelError_t QnnModel_composeGraphsFromDlc(
+    Qnn_BackendHandle_t backendHandle, QNN_INTERFACE_VER_TYPE iface,
+    Qnn_ContextHandle_t contextHandle, const QUERN_MODEL_NS GraphConfigInfo_t **graphsConfigInfo,
+    const char *dlcPath, const uint32_t numGraphsConfigInfo,
+    QUERN_MODEL_NS GraphInfo_t ***graphsInfo, uint32_t *numGraphsInfo, bool debug,
+    QnnLog_Callback_t logCallback, QnnLog_Level_t maxLogLevel);
+
 #undef QUERN_MODEL_NS
 
 #ifdef __cplusplus

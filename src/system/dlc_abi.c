@@ -3,12 +3,11 @@
 // The entry point of composeGraphs, which takes a whole QnnInterface_t by value. Its length is that
 // of the caller's headers: 592 bytes in one client, 640 in another. Where it goes by reference
 // (AArch64) that does no harm. On x86-64 it lies on the stack, and the two pointers behind it move
-// with its length, which nothing tells. So this entry point reads the words of the stack itself:
-// those of the table are addresses of code, and the first that is none is the pointer behind it.
+// with its length, which nothing tells. So this entry point reads the words of the stack itself.
 #include "system/dlc.h"
 
-#include <link.h>
-#include <stdarg.h>
+#include "base/stack_table.h"
+
 #include <string.h>
 
 static Qnn_ErrorHandle_t compose(QnnSystemDlc_Handle_t dlc, const qrn_compose *how,
@@ -40,47 +39,14 @@ static Qnn_ErrorHandle_t compose(QnnSystemDlc_Handle_t dlc, const qrn_compose *h
 
 #define WORD 8u
 #define HEAD_WORDS (offsetof(QnnInterface_t, QNN_INTERFACE_VER_NAME) / WORD)
-#define MOST_SLOTS 256u // more than any table has
-
-typedef struct search {
-    uintptr_t address;
-    bool found;
-} search;
-
-// Is the address in code of this object?
-static int in_code(struct dl_phdr_info *info, size_t size, void *arg) {
-    (void)size;
-    search *s = arg;
-    for (int i = 0; i < info->dlpi_phnum && !s->found; i++) {
-        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
-        s->found = p->p_type == PT_LOAD && (p->p_flags & PF_X) &&
-                   s->address - (info->dlpi_addr + p->p_vaddr) < p->p_memsz;
-    }
-    return s->found;
-}
-
-static bool is_code(uint64_t word) {
-    search s = {.address = (uintptr_t)word};
-    return word && dl_iterate_phdr(in_code, &s) != 0;
-}
 
 // Gathers the struct; what the caller's headers do not have is NULL. False: it has no end.
 static bool gather(va_list *args, QnnInterface_t *interface, uint64_t *first) {
-    uint64_t words[sizeof *interface / WORD] = {0};
-    uint64_t word = 0;
-    for (unsigned i = 0; i < HEAD_WORDS; i++)
-        words[i] = va_arg(*args, uint64_t);
-    for (unsigned i = 0; i < MOST_SLOTS; i++) {
-        word = va_arg(*args, uint64_t);
-        if (!is_code(word)) {
-            memcpy(interface, words, sizeof *interface);
-            *first = word;
-            return true;
-        }
-        if (HEAD_WORDS + i < sizeof words / WORD)
-            words[HEAD_WORDS + i] = word;
-    }
-    return false;
+    uint64_t words[sizeof *interface / WORD];
+    if (!qrn_stack_table(args, HEAD_WORDS, words, sizeof words / WORD, first))
+        return false;
+    memcpy(interface, words, sizeof *interface);
+    return true;
 }
 
 // The six arguments that are not on the stack, then those that are.

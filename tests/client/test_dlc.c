@@ -7,6 +7,8 @@
 #include "System/QnnSystemInterface.h"
 #include "conv_net.h"
 
+#include "Quern/model.h"
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -428,10 +430,93 @@ static void damaged_files_are_rejected(void **state) {
     free(bytes);
 }
 
+// --- libQnnModelDlc.so
+
+static unsigned n_lines;
+
+static void hear(const char *fmt, QnnLog_Level_t level, uint64_t time, va_list args) {
+    (void)time;
+    char line[512];
+    vsnprintf(line, sizeof line, fmt, args);
+    n_lines += level == QNN_LOG_LEVEL_ERROR && strstr(line, "file.dlc") != NULL;
+}
+
+// Clients differ in the length of the table, and count graphs from the first pointer of the list.
+static void a_model_library_composes_a_file(void **state) {
+    (void)state;
+    typedef struct short_table {
+        uint64_t words[69];
+    } short_table;
+#define MODEL_COMPOSE(type)                                                                        \
+    ModelError_t (*)(Qnn_BackendHandle_t, type, Qnn_ContextHandle_t, const GraphConfigInfo_t **,   \
+                     const char *, uint32_t, GraphInfo_t ***, uint32_t *, bool, QnnLog_Callback_t, \
+                     QnnLog_Level_t)
+    char path[] = "/tmp/quern-XXXXXX", file[64];
+    uint64_t size = 0;
+    uint8_t *bytes = make_file(build_conv, &size);
+    assert_non_null(mkdtemp(path));
+    snprintf(file, sizeof file, "%s/file.dlc", path);
+    for (int i = 0; i < 4; i++) { // the header's table, with debug, a short one, a damaged file
+        backend b = begin("libQnnCpu.so");
+        void *lib = dlopen(lib_path("libQnnModelDlc.so"), RTLD_NOW | RTLD_LOCAL);
+        assert_non_null(lib);
+        void *entry = dlsym(lib, "QnnModel_composeGraphsFromDlc");
+        ModelError_t (*release)(GraphInfo_t ***, uint32_t) =
+            (ModelError_t(*)(GraphInfo_t ***, uint32_t))dlsym(lib, "QnnModel_freeGraphsInfo");
+        GraphInfo_t **graphs = NULL;
+        uint32_t n = 0;
+        short_table less;
+        memcpy(&less, &b.qnn, sizeof less);
+        FILE *f = fopen(file, "wb");
+        assert_int_equal(fwrite(bytes, 1, i == 3 ? size / 2 : size, f), i == 3 ? size / 2 : size);
+        fclose(f);
+        ModelError_t error =
+            i == 2 ? ((MODEL_COMPOSE(short_table))entry)(b.backend, less, b.context, NULL, file, 0,
+                                                         &graphs, &n, false, hear,
+                                                         QNN_LOG_LEVEL_VERBOSE)
+                   : ((MODEL_COMPOSE(qnn_table))entry)(b.backend, b.qnn, b.context, NULL, file, 0,
+                                                       &graphs, &n, i == 1, hear,
+                                                       QNN_LOG_LEVEL_VERBOSE);
+        if (i == 3) {
+            assert_int_equal(error, MODEL_FILE_ERROR);
+            assert_null(graphs);
+            assert_int_equal(n_lines, 1);
+        } else {
+            float x[N_X], y[2][N_Y];
+            assert_int_equal(error, MODEL_NO_ERROR);
+            assert_int_equal(n, 1);
+            GraphInfo_t *g = &(*graphs)[0];
+            assert_string_equal(g->graphName, "net");
+            assert_int_equal(g->numOutputTensors, i == 1 ? 2 : 1);
+            for (int k = 0; k < N_X; k++)
+                x[k] = (float)conv_input(k, 1) / 8;
+            set_buffer(g->inputTensors, x, sizeof x);
+            for (uint32_t k = 0; k < g->numOutputTensors; k++)
+                set_buffer(&g->outputTensors[k], y[k], sizeof y[k]);
+            OK(b.qnn.graphFinalize(g->graph, NULL, NULL));
+            OK(b.qnn.graphExecute(g->graph, g->inputTensors, 1, g->outputTensors,
+                                  g->numOutputTensors, NULL, NULL));
+            for (int k = 0; k < N_Y; k++) {
+                assert_true(y[0][k] == (float)conv_output(k, 1) / 64);
+                assert_true(i != 1 || y[1][k] == (float)conv_sum(k, 1) / 64);
+            }
+            assert_int_equal(release(&graphs, n), MODEL_NO_ERROR);
+            assert_null(graphs);
+        }
+        assert_int_equal(release(&graphs, 0), MODEL_INVALID_ARGUMENT_ERROR);
+        dlclose(lib);
+        end(&b);
+    }
+    unlink(file);
+    rmdir(path);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_compute_what_was_built),
         cmocka_unit_test(interfaces_of_any_length_are_understood),
+        cmocka_unit_test(a_model_library_composes_a_file),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(graphs_go_to_the_files_they_name),
         cmocka_unit_test(graphs_are_not_executed),

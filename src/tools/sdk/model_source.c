@@ -3,6 +3,7 @@
 // Composing graphs from model libraries, DLCs, ONNX and .tflite files.
 #include "tools/sdk/model_source.h"
 
+#include "base/report_text.h"
 #include "frontend/onnx/import.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
@@ -97,6 +98,21 @@ static int add_described(qs_model *m, const char *path, const GraphInfo_t *info)
 typedef ModelError_t (*compose_fn)(Qnn_BackendHandle_t, QNN_INTERFACE_VER_TYPE, Qnn_ContextHandle_t,
                                    const GraphConfigInfo_t **, const uint32_t, GraphInfo_t ***,
                                    uint32_t *, bool, QnnLog_Callback_t, QnnLog_Level_t);
+typedef ModelError_t (*compose_dlc_fn)(Qnn_BackendHandle_t, QNN_INTERFACE_VER_TYPE,
+                                       Qnn_ContextHandle_t, const GraphConfigInfo_t **,
+                                       const char *, const uint32_t, GraphInfo_t ***, uint32_t *,
+                                       bool, QnnLog_Callback_t, QnnLog_Level_t);
+
+static char words[1024]; // last error line of a library; one model is composed at a time
+
+static void keep_words(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    if (level == QNN_LOG_LEVEL_ERROR)
+        qrn_log_line(words, sizeof words, fmt, again);
+    va_end(again);
+    qs_log_callback(fmt, level, timestamp, args);
+}
 
 static bool take_symbol(void *lib, const char *prefix, const char *name, void *out) {
     char symbol[256];
@@ -106,7 +122,18 @@ static bool take_symbol(void *lib, const char *prefix, const char *name, void *o
     return p;
 }
 
-static int compose_library(qs_model *m, const char *path, const char *prefix, bool debug) {
+// libQnnModelDlc.so without a folder is ours, beside the program; other names without one are files
+// of the current folder, which the loader would not look at.
+static void *open_model_library(const char *path) {
+    char place[4096];
+    if (qs_is_dlc_library(path) && !strchr(path, '/'))
+        return qc_library_open(path, place, sizeof place);
+    snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path);
+    return dlopen(place, RTLD_NOW | RTLD_LOCAL);
+}
+
+static int compose_failed(const char *path, const char *prefix, const char *function,
+                          ModelError_t error) {
     static const char *const errors[] = {"no error",
                                          "a tensor could not be made",
                                          "a parameter could not be made",
@@ -118,36 +145,49 @@ static int compose_library(qs_model *m, const char *path, const char *prefix, bo
                                          "an argument is wrong",
                                          "a file could not be read",
                                          "out of memory"};
-    qs_part *p = qs_model_add_part(m, path);
+    bool known = (unsigned)error < sizeof errors / sizeof errors[0];
+    if (words[0])
+        qt_error("%s: %s_%s: error %d: %s", path, prefix, function, (int)error, words);
+    else
+        qt_error("%s: %s_%s: error %d: %s", path, prefix, function, (int)error,
+                 known ? errors[error] : "unknown");
+    return QT_EXIT_REFUSED;
+}
+
+// The graphs of a model library; with `dlc` those that libQnnModelDlc.so makes of that file.
+static int compose_library(qs_model *m, const char *path, const char *prefix, const char *dlc,
+                           bool debug) {
+    const char *function = dlc ? "composeGraphsFromDlc" : "composeGraphs";
+    const char *subject = dlc ? dlc : path;
+    const qc_client *c = m->client;
+    qs_part *p = qs_model_add_part(m, subject);
     compose_fn compose = NULL;
-    char place[4096];
+    compose_dlc_fn compose_dlc = NULL;
     if (!p)
         return no_memory();
-    // A file of the current folder, which the loader would not look at.
-    snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path);
-    p->lib = dlopen(place, RTLD_NOW | RTLD_LOCAL);
+    p->lib = open_model_library(path);
     if (!p->lib) {
         qt_error("%s: not a model library: %s", path, dlerror());
         return QT_EXIT_REFUSED;
     }
-    if (!take_symbol(p->lib, prefix, "composeGraphs", &compose) ||
-        !take_symbol(p->lib, prefix, "freeGraphsInfo", &p->free_infos)) {
+    bool has = take_symbol(p->lib, prefix, function, dlc ? (void *)&compose_dlc : (void *)&compose);
+    if (!has || !take_symbol(p->lib, prefix, "freeGraphsInfo", &p->free_infos)) {
         qt_error("%s: no %s_%s: not a model library, or one with another --model_prefix", path,
-                 prefix, compose ? "freeGraphsInfo" : "composeGraphs");
+                 prefix, has ? "freeGraphsInfo" : function);
         return QT_EXIT_REFUSED;
     }
-    ModelError_t error =
-        compose(m->client->backend, m->client->qnn, m->client->context, NULL, 0, &p->infos,
-                &p->n_infos, debug, qs_log_callback, QNN_LOG_LEVEL_DEBUG);
+    words[0] = '\0';
+    ModelError_t error = dlc ? compose_dlc(c->backend, c->qnn, c->context, NULL, dlc, 0, &p->infos,
+                                           &p->n_infos, debug, keep_words, QNN_LOG_LEVEL_DEBUG)
+                             : compose(c->backend, c->qnn, c->context, NULL, 0, &p->infos,
+                                       &p->n_infos, debug, keep_words, QNN_LOG_LEVEL_DEBUG);
     if (error != MODEL_NO_ERROR) {
         p->infos = NULL;
-        qt_error("%s: %s_composeGraphs: error %d: %s", path, prefix, (int)error,
-                 (unsigned)error < sizeof errors / sizeof errors[0] ? errors[error] : "unknown");
-        return QT_EXIT_REFUSED;
+        return compose_failed(subject, prefix, function, error);
     }
     int code = QT_EXIT_OK;
     for (uint32_t i = 0; i < p->n_infos && code == QT_EXIT_OK; i++)
-        code = add_described(m, path, p->infos[i]);
+        code = add_described(m, subject, p->infos[i]);
     return code;
 }
 
@@ -196,61 +236,17 @@ static int compose_file(qs_model *m, const char *path) {
     return code;
 }
 
-// --- DLCs
-
-static int dlc_failed(const char *path, const char *call, Qnn_ErrorHandle_t code) {
-    bool lacks = QNN_GET_ERROR_CODE(code) == QNN_COMMON_ERROR_NOT_SUPPORTED;
-    qt_error("%s: %s: error %llu%s", path, call, (unsigned long long)QNN_GET_ERROR_CODE(code),
-             lacks ? ": libQnnSystem.so does not read DLC files"
-                   : ": not a DLC of Quern, or damaged");
-    return QT_EXIT_REFUSED;
-}
-
-static int compose_dlc(qs_model *m, const char *path) {
-    qs_part *p = qs_model_add_part(m, path);
-    const qc_client *c = m->client;
-    if (!p)
-        return no_memory();
-    if (qc_system_open(c->path, &p->system) != QRN_OK)
-        return refused(path);
-    const QNN_SYSTEM_INTERFACE_VER_TYPE *fn = &p->system->fn;
-    Qnn_ErrorHandle_t code = fn->systemDlcCreateFromFile(NULL, path, &p->dlc);
-    if (code != QNN_SUCCESS)
-        return dlc_failed(path, "systemDlcCreateFromFile", code);
-    const QnnInterface_t table = {.backendId = c->backend_id,
-                                  .providerName = c->provider,
-                                  .apiVersion = c->version,
-                                  .QNN_INTERFACE_VER_NAME = c->qnn};
-    QnnSystemContext_GraphInfo_t *graphs = NULL;
-    uint32_t n = 0;
-    code = fn->systemDlcComposeGraphs(p->dlc, NULL, 0, c->backend, c->context, table,
-                                      QNN_SYSTEM_CONTEXT_GRAPH_INFO_VERSION_1, &graphs, &n);
-    if (code != QNN_SUCCESS)
-        return dlc_failed(path, "systemDlcComposeGraphs", code);
-    int done = QT_EXIT_OK;
-    for (uint32_t i = 0; i < n && done == QT_EXIT_OK; i++) {
-        const QnnSystemContext_GraphInfoV1_t *g = &graphs[i].graphInfoV1; // begin of all versions
-        const GraphInfo_t info = {.graphName = (char *)(uintptr_t)g->graphName,
-                                  .inputTensors = g->graphInputs,
-                                  .numInputTensors = g->numGraphInputs,
-                                  .outputTensors = g->graphOutputs,
-                                  .numOutputTensors = g->numGraphOutputs};
-        done = add_described(m, path, &info);
-    }
-    free(graphs);
-    return done;
-}
-
 // --- all of them
 
 static int compose_one(qs_model *m, const char *path, const qs_sources *from, bool debug) {
     if (ends_with(path, ".onnx") || ends_with(path, ".tflite"))
         return compose_file(m, path);
+    const char *prefix = from->prefix ? from->prefix : "QnnModel";
     if (!qs_is_dlc_library(path))
-        return compose_library(m, path, from->prefix ? from->prefix : "QnnModel", debug);
+        return compose_library(m, path, prefix, NULL, debug);
     int code = QT_EXIT_OK;
     for (size_t i = 0; i < from->dlcs->n && code == QT_EXIT_OK; i++)
-        code = compose_dlc(m, from->dlcs->items[i]);
+        code = compose_library(m, path, prefix, from->dlcs->items[i], debug);
     return code;
 }
 
@@ -318,9 +314,6 @@ void qs_model_close(qs_model *m) {
             (void)p->free_infos(&p->infos, p->n_infos);
         if (p->lib)
             dlclose(p->lib);
-        if (p->dlc)
-            p->system->fn.systemDlcFree(p->dlc);
-        qc_system_close(p->system);
         ox_model_close(p->model);
         qt_binary_close(&p->binary);
     }

@@ -22,13 +22,11 @@ typedef struct qs_graph {
 // A file that graphs came from; kept until they are gone.
 typedef struct qs_part {
     const char *path;
-    void *lib; // a model library, its graphs and how they are freed
+    void *lib; // a model library or that of DLCs, its graphs and how they are freed
     ModelError_t (*free_infos)(GraphInfo_t ***infos, uint32_t n);
     GraphInfo_t **infos;
     uint32_t n_infos;
-    ox_model *model;   // an ONNX or .tflite file
-    qc_system *system; // a DLC
-    QnnSystemDlc_Handle_t dlc;
+    ox_model *model;             // an ONNX or .tflite file
     qt_binary binary;            // a context binary ...
     Qnn_ContextHandle_t context; // ... and its context
 } qs_part;
@@ -49,7 +47,7 @@ typedef struct qs_sources {
     const qs_words *dlcs;
 } qs_sources;
 
-// Is it libQnnModelDlc.so, which stands for the files of --dlc_path?
+// Is it libQnnModelDlc.so, which composes the files of --dlc_path?
 bool qs_is_dlc_library(const char *path);
 
 // Makes the context and composes all graphs in it, in order. The graphs are not finalized. The
