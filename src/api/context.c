@@ -187,15 +187,3 @@ Qnn_ErrorHandle_t QnnContext_getProperty(Qnn_ContextHandle_t contextHandle,
         return qrn_not_a_context("context_getProperty");
     return qrn_api_end(QRN_COMP_CONTEXT, get_properties(c, properties), c->backend->log);
 }
-
-Qnn_ErrorHandle_t QnnContext_addToDlc(Qnn_ContextHandle_t context,
-                                      QnnSystemDlc_Handle_t dlcHandle) {
-    QRN_API_CALL;
-    (void)dlcHandle;
-    qrn_api_context *c = qrn_pin_alone(QRN_KIND_CONTEXT, context);
-    if (!c)
-        return qrn_not_a_context("context_addToDlc");
-    return qrn_api_end(QRN_COMP_CONTEXT,
-                       QRN_FAIL(QRN_E_UNSUPPORTED, "DLC containers are not supported"),
-                       c->backend->log);
-}

@@ -32,6 +32,9 @@ qrn_status qrn_api_context_check_config(const QnnContext_Config_t **config);
 // Makes the graphs of a binary that was deferred; nothing to do for other contexts.
 qrn_status qrn_api_context_load(qrn_api_context *c);
 
+// A context can be serialised when it was built here and all its graphs are finalized.
+qrn_status qrn_context_can_save(qrn_api_context *c);
+
 // Ends a call that was given no context.
 Qnn_ErrorHandle_t qrn_not_a_context(const char *function);
 

@@ -36,8 +36,7 @@ static qrn_status unsupported(void) {
     return QRN_FAIL(QRN_E_UNSUPPORTED, "context binaries are not supported");
 }
 
-// A context can be serialised when it was built here and all its graphs are finalized.
-static qrn_status check_state(qrn_api_context *c) {
+qrn_status qrn_context_can_save(qrn_api_context *c) {
     QRN_TRY(qrn_context_check(c));
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "the context came from a binary itself");
@@ -56,7 +55,7 @@ static qrn_status get_size(qrn_api_context *c, Qnn_ContextBinarySize_t *out) {
         return QRN_FAIL(QRN_E_ARGUMENT, "getBinarySize: binaryBufferSize is NULL");
     if (!qrn_this_backend.binary_size)
         return unsupported();
-    QRN_TRY(check_state(c));
+    QRN_TRY(qrn_context_can_save(c));
     uint64_t size = 0;
     QRN_TRY(qrn_this_backend.binary_size(c, &size));
     *out = size;
@@ -81,7 +80,7 @@ static qrn_status get_binary(qrn_api_context *c, void *buffer, uint64_t size,
                         buffer && out ? "" : ", or an argument is NULL");
     if (!qrn_this_backend.binary_write)
         return unsupported();
-    QRN_TRY(check_state(c));
+    QRN_TRY(qrn_context_can_save(c));
     uint64_t written = 0;
     QRN_TRY(qrn_this_backend.binary_write(c, buffer, size, &written));
     *out = written;
@@ -122,7 +121,7 @@ static qrn_status get_piece(qrn_api_context *c, const void **buffer, Qnn_Context
         return QRN_FAIL(QRN_E_ARGUMENT, "getIncrementalBinary: an argument is NULL");
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
         return unsupported();
-    QRN_TRY(check_state(c));
+    QRN_TRY(qrn_context_can_save(c));
     if (c->own->increment_done) {
         *buffer = NULL;
         *start = 0;
@@ -158,7 +157,7 @@ static qrn_status release_piece(qrn_api_context *c, const void *buffer, uint64_t
         return QRN_FAIL(QRN_E_ARGUMENT, "releaseIncrementalBinary: binaryBuffer is NULL");
     if (!qrn_this_backend.binary_size || !qrn_this_backend.binary_write)
         return unsupported();
-    QRN_TRY(check_state(c));
+    QRN_TRY(qrn_context_can_save(c));
     if (buffer != c->own->increment.data || start != 0)
         return QRN_FAIL(QRN_E_NOT_FOUND, "releaseIncrementalBinary: no piece at offset %" PRIu64,
                         start);
@@ -193,7 +192,7 @@ static qrn_status find_graph(qrn_api_context *c, const void *handle, uint32_t se
 
 static qrn_status check_section_state(qrn_api_context *c, const qrn_api_graph *g) {
     if (!g)
-        return check_state(c);
+        return qrn_context_can_save(c);
     if (c->from_binary)
         return QRN_FAIL(QRN_E_NOT_PERMITTED, "the context came from a binary itself");
     if (!g->ir->finalized || g->own->stale)

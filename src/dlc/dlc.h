@@ -70,6 +70,8 @@ typedef struct qrn_dlc {
 qrn_status qrn_dlc_open(const char *name, const void *data, uint64_t size_bytes, qrn_dlc **out);
 void qrn_dlc_close(qrn_dlc *d);                                         // NULL is fine
 const qrn_dlc_record *qrn_dlc_find(const qrn_dlc *d, const char *name); // NULL: none
+// A copy of a record behind the others, which stay where they are. Its name is not taken yet.
+qrn_status qrn_dlc_add(qrn_dlc *d, const qrn_dlc_record *r);
 
 // --- Writing
 

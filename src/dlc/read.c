@@ -14,6 +14,25 @@ const qrn_dlc_record *qrn_dlc_find(const qrn_dlc *d, const char *name) {
     return NULL;
 }
 
+qrn_status qrn_dlc_add(qrn_dlc *d, const qrn_dlc_record *r) {
+    if (d->n_records >= QRN_DLC_MAX_RECORDS)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "record '%s': the DLC file has %u records, which is all it "
+                        "can have",
+                        r->name, d->n_records);
+    qrn_dlc_record *list = qrn_arena_alloc(d->arena, (d->n_records + 1) * sizeof *list);
+    void *data = qrn_arena_alloc(d->arena, r->size_bytes);
+    const char *name = qrn_arena_strdup(d->arena, r->name);
+    if (!list || !data || !name)
+        return QRN_FAIL(QRN_E_MEM, "record '%s': out of memory", r->name);
+    memcpy(list, d->records, d->n_records * sizeof *list);
+    memcpy(data, r->data, r->size_bytes);
+    list[d->n_records] = (qrn_dlc_record){name, r->type, data, r->size_bytes};
+    d->records = list; // the old list stays in the arena: handles refer to it
+    d->n_records++;
+    return QRN_OK;
+}
+
 static qrn_status check_version(const qrn_dlc_site *s, const qrn_json *top) {
     const qrn_json *format = qrn_json_member(top, "format");
     if (!format || format->kind != QRN_JSON_STRING || strcmp(format->text, "quern-dlc") != 0)

@@ -512,11 +512,75 @@ static void a_model_library_composes_a_file(void **state) {
     free(bytes);
 }
 
+// --- Context binaries in a file
+
+static void check_added(const system_table *sys, QnnSystemDlc_Handle_t dlc, const backend *b) {
+    QnnSystemDlc_ContextBinaryInfoHandle_t *infos = NULL;
+    QnnSystemDlc_RecordHandle_t *records = NULL;
+    uint32_t n = 0, graphs = 0;
+    const uint8_t *bytes = NULL;
+    uint64_t size = 0;
+    OK(sys->systemDlcGetContextBinaryInfoHandles(dlc, &infos, &n));
+    assert_int_equal(n, 2);
+    OK(sys->systemDlcGetContextBinaryInfoNumGraphs(infos[1], &graphs));
+    assert_int_equal(graphs, 1);
+    OK(sys->systemDlcGetRecordsByType(dlc, QNN_SYSTEM_DLC_RECORD_PREFIX_HTP_CACHE_RECORD, 1,
+                                      &records, &n));
+    assert_int_equal(n, 1);
+    OK(sys->systemDlcReadRecordDataMemoryMapped(records[0], &bytes, &size));
+    Qnn_ContextHandle_t context = NULL;
+    OK(b->qnn.contextCreateFromBinary(b->backend, NULL, NULL, bytes, size, &context, NULL));
+    Qnn_GraphHandle_t g = NULL;
+    OK(b->qnn.graphRetrieve(context, "net", &g));
+    OK(b->qnn.contextFree(context, NULL));
+}
+
+static void binaries_of_contexts_are_added(void **state) {
+    (void)state;
+    const system_table sys = system_library();
+    uint64_t size = 0, made_size = 0, written = 0;
+    uint32_t n = 0;
+    uint8_t *bytes = make_file(build_conv, &size);
+    backend b = begin("libQnnHtp.so"), cpu = begin("libQnnCpu.so");
+    QnnSystemContext_GraphInfo_t *graphs = compose(&b, bytes, size, &n);
+    for (int i = 0; i < 2; i++) { // to the file of the model, and to one that was made empty
+        QnnSystemDlc_Handle_t dlc = NULL, again = NULL;
+        QnnSystemDlc_RecordHandle_t record = NULL;
+        OK(i == 0 ? sys.systemDlcCreateFromBinary(NULL, bytes, size, &dlc)
+                  : sys.systemDlcCreateWithDestinationDir(NULL, NULL, &dlc));
+        if (i == 0) // the graph is not finalized yet
+            assert_int_equal(b.qnn.contextAddToDlc(b.context, dlc),
+                             QNN_CONTEXT_ERROR_NOT_FINALIZED);
+        if (i == 0)
+            run_conv(&b, graphs);
+        assert_int_equal(cpu.qnn.contextAddToDlc(cpu.context, dlc),
+                         QNN_CONTEXT_ERROR_UNSUPPORTED_FEATURE);
+        OK(b.qnn.contextAddToDlc(b.context, dlc));
+        OK(b.qnn.contextAddToDlc(b.context, dlc));
+        OK(sys.systemDlcGetRecordByName(dlc, "context.htp.1", &record));
+        check_added(&sys, dlc, &b);
+        OK(sys.systemDlcGetBinarySize(dlc, &made_size));
+        uint8_t *made = malloc(made_size);
+        OK(sys.systemDlcGetBinary(dlc, made, made_size, &written));
+        OK(sys.systemDlcFree(dlc));
+        assert_int_equal(b.qnn.contextAddToDlc(b.context, dlc), QNN_CONTEXT_ERROR_INVALID_HANDLE);
+        OK(sys.systemDlcCreateFromBinary(NULL, made, made_size, &again));
+        check_added(&sys, again, &b);
+        OK(sys.systemDlcFree(again));
+        free(made);
+    }
+    free_graphs(graphs, n);
+    end(&cpu);
+    end(&b);
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_compute_what_was_built),
         cmocka_unit_test(interfaces_of_any_length_are_understood),
         cmocka_unit_test(a_model_library_composes_a_file),
+        cmocka_unit_test(binaries_of_contexts_are_added),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(graphs_go_to_the_files_they_name),
         cmocka_unit_test(graphs_are_not_executed),
