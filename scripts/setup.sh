@@ -155,9 +155,24 @@ add_executorch() {
     [ "$what" != clients ]
 }
 
+# Olive in a folder of its own, build/olive: it needs an older onnxruntime-genai than the tests.
+olive=tests/clients/olive.txt
+add_olive() {
+    [ "$what" = clients ] && [ -e "$venv/.executorch" ] || return 0
+    [ "$(cat build/olive/.stamp 2>/dev/null)" = "$(cat "$olive")" ] && return 0
+    echo "setup: adding olive-ai to build/olive"
+    rm -rf build/olive
+    if "${pip[@]}" --no-deps --no-compile --target build/olive -r "$olive"; then
+        cp "$olive" build/olive/.stamp
+        return 0
+    fi
+    echo "setup: olive-ai could not be installed; its recipes will be skipped" >&2
+}
+
 stamp=$(python3 -VV; cat "${files[@]}")
 if [ -x "$venv/bin/python3" ] && [ "$(cat "$venv/.stamp" 2>/dev/null)" = "$stamp" ]; then
     add_executorch
+    add_olive
     exit
 fi
 echo "setup: making $venv"
@@ -172,3 +187,4 @@ if [ ${#files[@]} -gt 1 ] && ! "${pip[@]}" -r "$clients"; then
 fi
 printf '%s' "$stamp" >"$venv/.stamp"
 add_executorch
+add_olive
