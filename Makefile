@@ -146,7 +146,7 @@ format: ## format the sources in place
 
 lint: release ## check the format and run clang-tidy
 	scripts/setup.sh lint
-	$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
+	@$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
 	scripts/lint.py $(CLANG_TIDY) build/release
 
 analyze: release ## clang's path-sensitive analyzer: a report to read, most of it false
