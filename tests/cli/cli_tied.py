@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto as T, helper as h
 
-from harness import model, ok, quern
+from harness import model, ok, ok_json, quern
 
 ROWS, DEPTH = 1003, 300
 RNG = np.random.default_rng(11)
@@ -87,6 +87,32 @@ def test_large_tables_in_fp16_are_tied_through_cast_and_transpose(tmp_path):
     ok("run", tmp_path / "net.bin", tmp_path / "ids.npy", "-o", tmp_path, "--backend", "htp")
     want = table.astype(np.float64) @ table[65599].astype(np.float64)
     np.testing.assert_allclose(np.load(tmp_path / "output_0.npy")[0, 0], want, atol=0.01, rtol=2e-3)
+
+
+def fp16_weights(last):
+    """Numbers of fp16, its least and its largest among them, and one more."""
+    w = RNG.normal(0, 0.1, (DEPTH, 256)).astype(np.float16).astype(np.float32)
+    w[0, :8] = 2**-24, -(2**-24), 1023 * 2**-24, 2**-14, 65504, -65504, -0.0, 3 * 2**-24
+    w[-1, -1] = last
+    return w
+
+
+@pytest.mark.parametrize("last, family", [
+    (1 + 2**-10, "dense_f16"), (1 + 2**-11, "dense"), (65520, "dense"), (2**-25, "dense"),
+    (2**-14 - 2**-25, "dense"), (np.inf, "dense"), (np.nan, "dense")])
+def test_weights_of_f32_that_are_all_fp16_are_kept_as_fp16(last, family, tmp_path):
+    w, x = fp16_weights(last), RNG.standard_normal((3, DEPTH)).astype(np.float32)
+    n = model(tmp_path / "net.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+              {"x": (T.FLOAT, x.shape)}, {"y": (T.FLOAT, (3, 256))}, {"w": w})
+    np.save(tmp_path / "x.npy", x)
+    rows = ok_json("bench", n, tmp_path / "x.npy", "--backend", "cpu", "-n", 1, "--per-op",
+                   "--json")["per_op"]["rows"]
+    assert [s["family"] for r in rows for s in r["steps"]] == [family]
+    ok("run", n, tmp_path / "x.npy", "-o", tmp_path, "--backend", "cpu")
+    y, finite = np.load(tmp_path / "output_0.npy"), slice(0, 255 if family == "dense" else 256)
+    want = x.astype(np.float64) @ w.astype(np.float64)
+    bound = np.abs(x.astype(np.float64)) @ np.abs(w.astype(np.float64)) * (DEPTH + 1) * 2**-24
+    assert (np.abs(y - want) <= bound)[:, finite].all()
 
 
 BYTES = RNG.integers(-128, 128, (ROWS, DEPTH)).astype(np.int8)

@@ -9,13 +9,15 @@
 #include "kernels/gemm/winograd/winograd.h"
 #include "kernels/gemm/winograd/winograd_f16.h"
 
+#include <math.h>
 #include <string.h>
 
 typedef struct packing {
     qrn_dense_args dense;
     size_t w_depth, w_col;
     qrn_view weights;     // type, shape and encoding; the data comes later
-    qrn_fp16_rule fp16;   // OFF: f32 is packed as it is
+    qrn_fp16_rule fp16;   // what floats are in the graph
+    bool as_fp16;         // packed as fp16; else f32 is packed as it is
     bool winograd;        // transformed
     const float *factors; // of all columns of all groups, or NULL
 } packing;
@@ -34,8 +36,9 @@ static void pack(const void *args, const void *src, void *dst) {
     const packing *p = args;
     qrn_view w = p->weights;
     w.data = (void *)(uintptr_t)src;
-    if (p->fp16)
-        qrn_dense_f16_pack(&p->dense, &w, p->w_depth, p->w_col, p->fp16, dst);
+    if (p->as_fp16)
+        qrn_dense_f16_pack(&p->dense, &w, p->w_depth, p->w_col, p->fp16 ? p->fp16 : QRN_FP16_IEEE,
+                           dst);
     else if (p->winograd)
         qrn_winograd_pack(&p->dense, src, dst);
     else
@@ -79,6 +82,40 @@ bool qrn_cpu_gemm_is_plain(const qrn_plan_packing *k, uint32_t cols, size_t *w_d
     return p->dense.rows && p->dense.group == 1 && p->dense.cols == cols && !p->factors;
 }
 
+// Are n floats all finite numbers of IEEE fp16? Stops soon after the first that is none.
+static bool are_fp16(const float *x, size_t n) {
+    for (size_t from = 0; from < n; from += 1024) {
+        size_t to = n - from < 1024 ? n : from + 1024;
+        bool all = true;
+        for (size_t i = from; i < to; i++) {
+            uint32_t u;
+            memcpy(&u, &x[i], sizeof u);
+            float a = fabsf(x[i]), up = a + 0.75f; // floats there are 2^-24 apart, like subnormals
+            all &= a < 0x1p-14f ? !(up - 0.75f < a || up - 0.75f > a)
+                                : !(u & 0x1fffu) && a <= (float)QRN_FP16_MAX;
+        }
+        if (!all)
+            return false;
+    }
+    return true;
+}
+
+#define LARGE (64 * 1024) // weights; fewer stay in a cache
+
+// Can the weights of a graph of f32 be kept as fp16, because all of them are such numbers? Results
+// stay the same, and one row of activations reads half the bytes.
+static bool keeps_fp16(const qrn_cpu_binder *b, const packing *p, qrn_cpu_packing *k) {
+    const qrn_cvalue *v = &b->cg->values[k->source];
+    const qrn_cconst *c = &b->cg->constants[v->constant];
+    size_t n = (size_t)p->dense.cols * p->dense.depth;
+    if (p->fp16 != QRN_FP16_OFF || !p->dense.rows || p->dense.group != 1 || p->factors ||
+        n < LARGE || v->dtype != QRN_DTYPE_F32 || c->kind != QRN_CONST_TENSOR || c->updateable)
+        return false;
+    k->id = QRN_PACKING_DENSE_F16;
+    k->dtype = QRN_DTYPE_F16;
+    return qrn_cpu_was_packed(b, k) || (c->data && are_fp16(c->data, n));
+}
+
 static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p, qrn_val *out) {
     qrn_shape shape = {.rank = 3};
     if (!qrn_dense_packed_shape(&p->dense, shape.dims))
@@ -88,14 +125,15 @@ static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p,
     p->weights = qrn_compiled_view(b->cg, source);
     p->weights.data = NULL;
     p->weights.quant = qrn_dtype_is_fixed(v->dtype) ? &v->quant : NULL;
-    qrn_cpu_packing k = {.id = p->fp16 ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32,
-                         .node = s->node,
+    qrn_cpu_packing k = {.node = s->node,
                          .source = source,
-                         .dtype = p->fp16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32,
                          .shape = &shape,
                          .pack = pack,
                          .args = p,
                          .args_bytes = sizeof *p};
+    p->as_fp16 = p->fp16 || keeps_fp16(b, p, &k);
+    k.id = p->as_fp16 ? QRN_PACKING_DENSE_F16 : QRN_PACKING_DENSE_F32;
+    k.dtype = p->as_fp16 ? QRN_DTYPE_F16 : QRN_DTYPE_F32;
     return qrn_cpu_pack(b, &k, out);
 }
 
@@ -105,8 +143,8 @@ qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g) {
     try_winograd(b, s, &p);
     QRN_TRY(pack_weights(b, s, &p, &ins[1]));
     qrn_dense_f16_args f16 = {g->dense, p.fp16 == QRN_FP16_WIDE_RANGE};
-    const void *args = p.fp16 ? (const void *)&f16 : &p.dense;
-    s->family = p.fp16       ? p.winograd ? &qrn_family_winograd_f16 : &qrn_family_dense_f16
+    const void *args = p.as_fp16 ? (const void *)&f16 : &p.dense;
+    s->family = p.as_fp16    ? p.winograd ? &qrn_family_winograd_f16 : &qrn_family_dense_f16
                 : p.winograd ? &qrn_family_winograd
                              : &qrn_family_dense;
     s->args = qrn_arena_copy(b->plan->arena, args, s->family->args_bytes);

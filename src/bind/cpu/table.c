@@ -16,6 +16,7 @@
 typedef struct table {
     qrn_val source; // the tensor
     uint32_t rows, depth;
+    bool bytes; // signed; else floats
     qrn_cpu_packing form;
     qrn_shape shape;
 } table;
@@ -24,19 +25,20 @@ static bool is_bytes(qrn_dtype d) {
     return qrn_dtypes[d].cls == QRN_CLASS_SFIXED && qrn_dtypes[d].bits == 8;
 }
 
-// The form of floats, or of signed bytes.
-static void form_of(const qrn_step *s, bool bytes, bool rounded, table *t) {
+// The form of floats, of fp16 or of signed bytes.
+static void form_of(const qrn_step *s, bool fp16, table *t) {
+    bool bytes = t->bytes;
     uint32_t panels = (uint32_t)qrn_panels(t->rows), steps = (uint32_t)qrn_q8_steps(t->depth);
     t->shape = bytes ? (qrn_shape){.rank = 4, .dims = {panels, steps, QRN_PANEL, QRN_Q8_DEPTH}}
                      : (qrn_shape){.rank = 3, .dims = {panels, t->depth, QRN_PANEL}};
-    t->form = (qrn_cpu_packing){.id = bytes     ? QRN_PACKING_DENSE8
-                                      : rounded ? QRN_PACKING_DENSE_F16
-                                                : QRN_PACKING_DENSE_F32,
+    t->form = (qrn_cpu_packing){.id = bytes  ? QRN_PACKING_DENSE8
+                                      : fp16 ? QRN_PACKING_DENSE_F16
+                                             : QRN_PACKING_DENSE_F32,
                                 .node = s->node,
                                 .source = t->source,
-                                .dtype = bytes     ? QRN_DTYPE_I8
-                                         : rounded ? QRN_DTYPE_F16
-                                                   : QRN_DTYPE_F32,
+                                .dtype = bytes  ? QRN_DTYPE_I8
+                                         : fp16 ? QRN_DTYPE_F16
+                                                : QRN_DTYPE_F32,
                                 .shape = &t->shape};
 }
 
@@ -45,7 +47,7 @@ static bool table_of(const qrn_cpu_binder *b, const qrn_step *s, table *t) {
     if (s->family != &qrn_family_gather || ((const qrn_axis_args *)s->args)->axis != 0)
         return false;
     const qrn_cvalue *x = &cg->values[s->in[0]], *y = &cg->values[s->out[0]];
-    bool bytes = is_bytes(x->dtype);
+    bool bytes = t->bytes = is_bytes(x->dtype);
     if (x->kind != QRN_CV_CONST || x->shape.rank != 2 || (x->dtype != QRN_DTYPE_F32 && !bytes) ||
         y->dtype != x->dtype || y->dynamic || cg->values[s->in[1]].dynamic)
         return false;
@@ -55,7 +57,7 @@ static bool table_of(const qrn_cpu_binder *b, const qrn_step *s, table *t) {
     const qrn_cconst *own = &cg->constants[cg->values[t->source].constant];
     t->rows = x->shape.dims[0];
     t->depth = x->shape.dims[1];
-    form_of(s, bytes, rounded, t);
+    form_of(s, rounded, t);
     return own->kind == QRN_CONST_TENSOR && !own->updateable &&
            (bytes ? !rounded : rounded == (cg->half != 0));
 }
@@ -107,14 +109,24 @@ static bool is_table(const qrn_cpu_binder *b, const table *t, const qrn_plan_pac
                         : equal1(t, own, k->src, w_depth, w_col);
 }
 
-static qrn_status find_packed(qrn_cpu_binder *b, table *t, qrn_val *out) {
+static qrn_status find_form(qrn_cpu_binder *b, table *t, qrn_val *out) {
     qrn_plan *p = b->plan;
+    t->form.shape = &t->shape;
     if (qrn_cpu_was_packed(b, &t->form))
         return qrn_cpu_pack(b, &t->form, out);
     for (uint32_t i = 0; i < p->n_packings; i++)
         if (is_table(b, t, &p->packings[i]))
             return qrn_cpu_share(b, &t->form, &p->packings[i], out);
     return QRN_E_UNSUPPORTED;
+}
+
+// Weights of a graph of f32 may be packed as fp16, too.
+static qrn_status find_packed(qrn_cpu_binder *b, const qrn_step *s, table *t, qrn_val *out) {
+    qrn_status st = find_form(b, t, out);
+    if (st != QRN_E_UNSUPPORTED || t->bytes || b->cg->half)
+        return st;
+    form_of(s, true, t);
+    return find_form(b, t, out);
 }
 
 qrn_status qrn_cpu_tables(qrn_cpu_binder *b) {
@@ -125,8 +137,7 @@ qrn_status qrn_cpu_tables(qrn_cpu_binder *b) {
         table t;
         if (s->kind != QRN_STEP_KERNEL || !table_of(b, s, &t))
             continue;
-        t.form.shape = &t.shape;
-        qrn_status st = find_packed(b, &t, &ins[0]);
+        qrn_status st = find_packed(b, s, &t, &ins[0]);
         if (st == QRN_E_UNSUPPORTED)
             continue;
         QRN_TRY(st);
