@@ -5,7 +5,8 @@
 // QUERN_TEST_SEED repeats a run.
 //
 // Tolerance: as in test_gemm.c, with the magnitudes |x| * |scale| * (|w| + |offset|), since a run
-// is summed before its offset is added, and four roundings more for each run.
+// is summed before its offset is added, and four roundings more for each run. Where x is fp16, each
+// element may lose 2^-15 of the largest one of its run.
 #include "base/cpu.h"
 #include "base/fp16.h"
 #include "kernels/gemm/gemv/weight_only.h"
@@ -25,7 +26,7 @@
 
 typedef struct shape {
     uint32_t rows, depth, cols, run, bits;
-    bool fp16, offsets, bias, clamp;
+    bool fp16, x16, offsets, bias, clamp;
 } shape;
 
 static float random_real(void) { return (float)random_u32() / 2147483648.0f - 1.0f; }
@@ -84,7 +85,7 @@ static void make_weights(problem *p) {
 }
 
 static void begin(problem *p, const shape *s) {
-    *p = (problem){.s = *s, .args = {.w_bits = s->bits, .run = s->run}};
+    *p = (problem){.s = *s, .args = {.w_bits = s->bits, .run = s->run, .fp16 = s->x16}};
     p->args.dense = (qrn_dense_args){.rows = true, .group = 1, .depth = s->depth, .cols = s->cols};
     if (s->clamp)
         p->args.dense.conv.clamp = (qrn_clamp){.on = true, .low = -0.5f, .high = 0.25f};
@@ -93,8 +94,10 @@ static void begin(problem *p, const shape *s) {
     p->x = make(QRN_DTYPE_F32, 2, (uint32_t[]){s->rows, s->depth});
     p->y = make(QRN_DTYPE_F32, 2, (uint32_t[]){s->rows, s->cols});
     p->bias = make(QRN_DTYPE_F32, 1, &s->cols);
-    for (size_t i = 0; i < qrn_view_count(&p->x); i++)
-        ((float *)p->x.data)[i] = random_real();
+    for (size_t i = 0; i < qrn_view_count(&p->x); i++) {
+        float x = random_real();
+        ((float *)p->x.data)[i] = s->x16 ? qrn_f16_to_f32(qrn_f16_from_f64((double)x)) : x;
+    }
     for (size_t i = 0; i < s->cols; i++)
         ((float *)p->bias.data)[i] = random_real();
     qrn_view *in[] = {&p->x, &p->packed, &p->scales, s->offsets ? &p->offsets : NULL,
@@ -110,12 +113,23 @@ static void end(problem *p) {
     free(p->w);
 }
 
-// Result (i, j) in double; *bound: what roundings are measured by.
-static double expected(const problem *p, size_t i, size_t j, double *bound) {
+// The largest magnitude of the run of element k of row i.
+static double largest(const problem *p, size_t i, size_t k) {
     const shape *s = &p->s;
+    double top = 0;
+    for (size_t n = k / s->run * s->run; n < s->depth && n < (k / s->run + 1) * s->run; n++)
+        top = fmax(top, fabs((double)((const float *)p->x.data)[i * s->depth + n]));
+    return top;
+}
+
+// Result (i, j) in double; bound[0]: what roundings are measured by; bound[1]: what is lost of x.
+static double expected(const problem *p, size_t i, size_t j, double bound[2]) {
+    const shape *s = &p->s;
+    double top = 0;
     size_t runs = qrn_weight_only_runs(&p->args);
     double sum = s->bias ? (double)((const float *)p->bias.data)[j] : 0.0;
-    *bound = fabs(sum);
+    bound[0] = fabs(sum);
+    bound[1] = 0;
     for (size_t k = 0; k < s->depth; k++) {
         size_t at = (j / QRN_PANEL * runs + k / s->run) * QRN_PANEL + j % QRN_PANEL;
         double scale = (double)(s->fp16 ? qrn_f16_to_f32(((const uint16_t *)p->scales.data)[at])
@@ -124,7 +138,9 @@ static double expected(const problem *p, size_t i, size_t j, double *bound) {
         double offset = s->offsets ? (double)((const int8_t *)p->offsets.data)[at] : 0.0;
         double w = (double)p->w[k * s->cols + j];
         sum += x * scale * (w + offset);
-        *bound += fabs(x * scale) * (fabs(w) + fabs(offset));
+        top = k % s->run == 0 && s->x16 ? largest(p, i, k) : top;
+        bound[0] += fabs(x * scale) * (fabs(w) + fabs(offset));
+        bound[1] += 1.01 * 0x1p-15 * top * fabs(scale * (w + offset));
     }
     double limited = QRN_CLAMPED(sum, &p->args.dense.conv.clamp);
     return s->clamp ? limited : sum;
@@ -135,9 +151,10 @@ static void compare(const problem *p, const qrn_kernel *row) {
     double n = row->needs ? (double)(s->depth + 4 * qrn_weight_only_runs(&p->args) + 4) : 1.0;
     for (size_t i = 0; i < s->rows; i++)
         for (size_t j = 0; j < s->cols; j++) {
-            double bound, want = expected(p, i, j, &bound);
+            double bound[2], want = expected(p, i, j, bound);
             double got = (double)((const float *)p->y.data)[i * s->cols + j];
-            double most = n * 0x1p-24 * (row->needs ? bound : fabs(want)) + 1e-12 * bound;
+            double most = n * 0x1p-24 * (row->needs ? bound[0] : fabs(want)) + 1e-12 * bound[0];
+            most += row->needs ? bound[1] : 0;
             if (!(fabs(got - want) <= most))
                 fail_msg("%s: %ux%ux%u run %u bits %u: [%zu,%zu] is %.9g, expected %.9g +- %.3g",
                          row->name, s->rows, s->depth, s->cols, s->run, s->bits, i, j, got, want,
@@ -182,9 +199,14 @@ static shape random_shape(uint32_t rows) {
                .cols = between(1, 100),
                .bits = random_u32() % 2 ? 4 : 8,
                .fp16 = random_u32() % 2,
+               .x16 = random_u32() % 2,
                .offsets = random_u32() % 2,
                .bias = random_u32() % 2,
                .clamp = random_u32() % 4 == 0};
+    if (s.x16) { // what is lost of x is measured by the largest of several results
+        s.cols += 8;
+        s.clamp = false;
+    }
     if (random_u32() % 2) // whole steps of rows that read 8 elements at once
         s.depth = (s.depth + 7) / 8 * 8;
     s.run = runs[random_u32() % 6];
@@ -218,6 +240,7 @@ static void small_integers_are_exact(void **unused) {
         problem p;
         shape s = {.rows = rows, .depth = 96, .cols = 70, .run = 32, .bits = rows % 2 ? 4 : 8};
         s.offsets = rows % 3 == 0;
+        s.x16 = rows % 5 < 2;
         begin(&p, &s);
         for (size_t i = 0; i < qrn_view_count(&p.x); i++)
             ((float *)p.x.data)[i] = (float)between(0, 8) - 4.0f;
@@ -229,7 +252,7 @@ static void small_integers_are_exact(void **unused) {
                 continue;
             run_row(&p, row, 2);
             for (size_t i = 0; i < qrn_view_count(&p.y); i++) {
-                double bound, want = expected(&p, i / s.cols, i % s.cols, &bound);
+                double bound[2], want = expected(&p, i / s.cols, i % s.cols, bound);
                 assert_true((double)((const float *)p.y.data)[i] == want);
             }
         }
@@ -247,7 +270,7 @@ static void strange_rows_are_computed_with_floats(void **unused) {
             problem p;
             shape s = {.rows = few ? ROWS : 3 * ROWS, .depth = DEPTH, .cols = 40, .run = 32};
             s.bits = o % 2 ? 4 : 8;
-            s.offsets = few;
+            s.offsets = s.x16 = few;
             begin(&p, &s);
             float *x = p.x.data;
             for (size_t i = 0; i < DEPTH; i++)
@@ -260,7 +283,7 @@ static void strange_rows_are_computed_with_floats(void **unused) {
                 run_row(&p, row, 2);
                 float *y = p.y.data;
                 for (size_t j = 0; j < s.cols && !isfinite(odd[o]); j++) {
-                    double bound, like = expected(&p, 4, j, &bound);
+                    double bound[2], like = expected(&p, 4, j, bound);
                     assert_false(isfinite(y[5 * s.cols + j]));
                     y[5 * s.cols + j] = (float)like; // compare below
                 }

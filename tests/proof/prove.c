@@ -6,6 +6,7 @@
 
 #include "base/cpu.h"
 #include "guard.h"
+#include "kernels/gemm/gemv/weight_only.h"
 #include "told.h"
 
 #include <math.h>
@@ -230,14 +231,18 @@ static bool same(const proof *p, const stage *s, qrn_status status, const result
 }
 
 // How far floats may be from the reference's, as a share of the largest magnitude of the output.
-static double nearness(qrn_dtype t) {
+// Matmuls of fp16 activations and quantized weights are as good as fp16, to which they are rounded.
+static double nearness(const proof *p, qrn_dtype t) {
+    if (p->family == &qrn_family_weight_only && ((const qrn_weight_only_args *)p->call->args)->fp16)
+        t = QRN_DTYPE_F16;
     return t == QRN_DTYPE_F64    ? 1e-9
            : t == QRN_DTYPE_F32  ? 1e-4
            : t == QRN_DTYPE_BF16 ? 0x1p-7
                                  : 0x1p-9;
 }
 
-static bool near_floats(const qrn_view *like, const void *want, const void *got, size_t n) {
+static bool near_floats(const proof *p, const qrn_view *like, const void *want, const void *got,
+                        size_t n) {
     qrn_view a = *like, b = *like;
     a.data = (void *)(uintptr_t)want;
     b.data = (void *)(uintptr_t)got;
@@ -247,7 +252,7 @@ static bool near_floats(const qrn_view *like, const void *want, const void *got,
             top = fmax(top, fabs(qrn_view_real(&a, i)));
     for (size_t i = 0; i < n; i++) {
         double w = qrn_view_real(&a, i), g = qrn_view_real(&b, i);
-        if (!(isnan(w) && isnan(g)) && w != g && !(fabs(w - g) <= nearness(like->dtype) * top))
+        if (!(isnan(w) && isnan(g)) && w != g && !(fabs(w - g) <= nearness(p, like->dtype) * top))
             return false;
     }
     return true;
@@ -267,7 +272,7 @@ static bool agrees(const proof *p, const result *want, const result *got) {
             return false;
         if (memcmp(want->data[i], got->data[i], bytes) != 0 &&
             (!qrn_dtype_is_float(v->dtype) ||
-             !near_floats(v, want->data[i], got->data[i], bytes / qrn_view_elem(v))))
+             !near_floats(p, v, want->data[i], got->data[i], bytes / qrn_view_elem(v))))
             return false;
     }
     return true;

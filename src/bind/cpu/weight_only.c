@@ -162,7 +162,8 @@ static bool is_direct(const qrn_cpu_binder *b, const qrn_step *s, const qrn_gemm
 qrn_status qrn_cpu_weight_only(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g) {
     qrn_val source = source_of(b, s->in[1]);
     const qrn_cvalue *v = source == QRN_VAL_NONE ? NULL : &b->cg->values[source];
-    qrn_weight_only_args a = {.dense = g->dense, .run = v ? run_of(g, v) : 0};
+    bool fp16 = b->cg->half != QRN_FP16_OFF && b->cg->half != QRN_FP16_AS_F32;
+    qrn_weight_only_args a = {.dense = g->dense, .run = v ? run_of(g, v) : 0, .fp16 = fp16};
     if (!a.run || !is_direct(b, s, g))
         return QRN_E_UNSUPPORTED;
     uint32_t bits = qrn_dtypes[v->dtype].bits;

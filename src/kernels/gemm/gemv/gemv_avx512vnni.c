@@ -15,19 +15,20 @@
 
 // --- rows
 
-// 16 integers as three planes of signed bytes.
-INLINE void put_planes(__m512i v, const bool nibbles, size_t at, int8_t *planes, __m512i *sums) {
+// 16 integers as n planes of signed bytes.
+INLINE void put_planes(__m512i v, const bool nibbles, const int n, size_t at, int8_t *planes,
+                       __m512i *sums) {
     const __m128i even = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
 #pragma GCC unroll 3
-    for (int p = 0; p < PLANES; p++) {
+    for (int p = 0; p < n; p++) {
         __m512i low = _mm512_srai_epi32(_mm512_slli_epi32(v, 24), 24);
         __m128i bytes = _mm512_cvtepi32_epi8(low);
         sums[p] = _mm512_add_epi32(sums[p], low);
         v = _mm512_srai_epi32(_mm512_sub_epi32(v, low), 8);
         bytes = nibbles ? _mm_shuffle_epi8(bytes, even) : bytes;
-        int8_t *to = planes + at * PLANES + p * QRN_GEMV_STEP;
+        int8_t *to = planes + at * (size_t)n + p * QRN_GEMV_STEP;
         _mm_storel_epi64((__m128i *)(void *)to, bytes);
-        _mm_storel_epi64((__m128i *)(void *)(to + PLANES * QRN_GEMV_STEP),
+        _mm_storel_epi64((__m128i *)(void *)(to + n * QRN_GEMV_STEP),
                          _mm_unpackhi_epi64(bytes, bytes));
     }
 }
@@ -44,11 +45,10 @@ static uint32_t largest(const float *x, size_t n) {
     return _mm512_reduce_max_epu32(top);
 }
 
-#define LARGEST 8355711 // three signed bytes of 127
-
-bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t *planes,
-                                qrn_gemv_run *runs) {
+INLINE bool write_planes(const qrn_gemv_panel *b, const int n_planes, const float *x,
+                         int8_t *planes, qrn_gemv_run *runs) {
     const int32_t shift = b->w_bits == 4 ? 8 : 128;
+    const float largest_sum = n_planes == 3 ? 8355711.0f : 32639.0f; // signed bytes of 127
     for (size_t k0 = 0; k0 < b->depth; k0 += b->run, runs++) {
         size_t n = b->depth - k0 < b->run ? b->depth - k0 : b->run;
         uint32_t bits = largest(x + k0, n);
@@ -57,8 +57,8 @@ bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t 
         memcpy(&top, &bits, sizeof top);
         if (bits != 0 && (power < -64 || power > 64))
             return false;
-        int up = bits == 0 ? 0 : 23 - power;
-        up -= ldexpf(top, up) > (float)LARGEST;
+        int up = bits == 0 ? 0 : 8 * n_planes - 1 - power;
+        up -= ldexpf(top, up) > largest_sum;
         __m512i sums[PLANES] = {_mm512_setzero_si512(), _mm512_setzero_si512(),
                                 _mm512_setzero_si512()};
         const __m512 factor = _mm512_set1_ps(ldexpf(1.0f, up));
@@ -67,12 +67,14 @@ bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t 
             __m512i v = _mm512_cvtps_epi32(_mm512_maskz_loadu_ps(m, x + k0 + k) * factor);
             int8_t last[2 * PLANES * QRN_GEMV_STEP];
             bool whole = n - k >= 16;
-            put_planes(v, b->w_bits == 4, whole ? k0 + k : 0, whole ? planes : last, sums);
+            put_planes(v, b->w_bits == 4, n_planes, whole ? k0 + k : 0, whole ? planes : last,
+                       sums);
             if (!whole)
-                memcpy(planes + (k0 + k) * PLANES, last, PLANES * QRN_GEMV_STEP);
+                memcpy(planes + (k0 + k) * (size_t)n_planes, last,
+                       (size_t)n_planes * QRN_GEMV_STEP);
         }
         double sum = 0;
-        for (int p = PLANES; p-- > 0;) {
+        for (int p = n_planes; p-- > 0;) {
             int32_t of_plane = _mm512_reduce_add_epi32(sums[p]);
             runs->first[p] = -shift * of_plane;
             sum = 256 * sum + of_plane;
@@ -81,6 +83,12 @@ bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t 
         runs->scale = ldexpf(1.0f, -up);
     }
     return true;
+}
+
+bool qrn_gemv_planes_avx512vnni(const qrn_gemv_panel *b, const float *x, int8_t *planes,
+                                qrn_gemv_run *runs) {
+    return b->planes == 2 ? write_planes(b, 2, x, planes, runs)
+                          : write_planes(b, 3, x, planes, runs);
 }
 
 // --- tiles
@@ -143,7 +151,8 @@ INLINE void load_offsets(const int8_t *offsets, const bool nibbles, __m512 o[2])
 
 // The sums of a run, scaled, go to the totals.
 INLINE void end_run(const qrn_gemv_strip *t, const qrn_gemv_run *run, size_t at, const int rows,
-                    const bool nibbles, __m512i acc[][PLANES][2], __m512 total[][2]) {
+                    const int planes, const bool nibbles, __m512i acc[][PLANES][2],
+                    __m512 total[][2]) {
     const __m512 next = _mm512_set1_ps(256.0f);
     __m512 scale[2], offset[2];
     load_scales(&t->b, at * QRN_PANEL, nibbles, scale);
@@ -154,9 +163,10 @@ INLINE void end_run(const qrn_gemv_strip *t, const qrn_gemv_run *run, size_t at,
 #pragma GCC unroll 2
         for (int v = 0; v < 2; v++) {
             const qrn_gemv_run *x = run + (size_t)r * t->runs;
-            __m512 sum = _mm512_cvtepi32_ps(acc[r][2][v]);
-            sum = _mm512_fmadd_ps(sum, next, _mm512_cvtepi32_ps(acc[r][1][v]));
-            sum = _mm512_fmadd_ps(sum, next, _mm512_cvtepi32_ps(acc[r][0][v]));
+            __m512 sum = _mm512_cvtepi32_ps(acc[r][planes - 1][v]);
+#pragma GCC unroll 2
+            for (int p = planes - 2; p >= 0; p--)
+                sum = _mm512_fmadd_ps(sum, next, _mm512_cvtepi32_ps(acc[r][p][v]));
             if (t->b.offsets)
                 sum = _mm512_fmadd_ps(offset[v], _mm512_set1_ps(x->sum), sum);
             total[r][v] = _mm512_fmadd_ps(sum * _mm512_set1_ps(x->scale), scale[v], total[r][v]);
@@ -180,9 +190,10 @@ INLINE void write_row(const qrn_gemv_strip *t, int r, const bool nibbles, const 
     memcpy(c, part, t->cols * sizeof *c);
 }
 
-INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows,
+INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows, const int planes,
                  const bool nibbles) {
-    const size_t step_bytes = nibbles ? 128 : 256, row = qrn_gemv_row_bytes(t->b.depth);
+    const size_t step_bytes = nibbles ? 128 : 256;
+    const size_t row = qrn_gemv_row_bytes(t->b.depth, (uint32_t)planes);
     const int8_t *w = t->b.w, *a = x->planes;
     const qrn_gemv_run *run = x->runs;
     __m512 total[QRN_GEMV_ROWS][2];
@@ -193,24 +204,24 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
         size_t end = t->b.depth - k0 < t->b.run ? t->b.depth : k0 + t->b.run;
         __m512i acc[QRN_GEMV_ROWS][PLANES][2];
 #pragma GCC unroll 12
-        for (int i = 0; i < rows * PLANES; i++)
-            acc[i / PLANES][i % PLANES][0] = acc[i / PLANES][i % PLANES][1] =
-                _mm512_set1_epi32(run[(size_t)(i / PLANES) * t->runs].first[i % PLANES]);
+        for (int i = 0; i < rows * planes; i++)
+            acc[i / planes][i % planes][0] = acc[i / planes][i % planes][1] =
+                _mm512_set1_epi32(run[(size_t)(i / planes) * t->runs].first[i % planes]);
         for (size_t k = k0; k < end; k += QRN_GEMV_STEP) {
             __m512i u[4];
             load_step(w, nibbles, u);
 #pragma GCC unroll 12
-            for (int i = 0; i < rows * PLANES; i++) {
-                const int8_t *p = a + (size_t)(i / PLANES) * row + i % PLANES * QRN_GEMV_STEP;
+            for (int i = 0; i < rows * planes; i++) {
+                const int8_t *p = a + (size_t)(i / planes) * row + i % planes * QRN_GEMV_STEP;
                 __m512i first = four_bytes(p), second = four_bytes(p + 4);
-                __m512i *sum = acc[i / PLANES][i % PLANES];
+                __m512i *sum = acc[i / planes][i % planes];
                 sum[0] = dot(dot(sum[0], u[0], first), u[2], second);
                 sum[1] = dot(dot(sum[1], u[1], first), u[3], second);
             }
             w += step_bytes;
-            a += PLANES * QRN_GEMV_STEP;
+            a += planes * QRN_GEMV_STEP;
         }
-        end_run(t, run, at, rows, nibbles, acc, total);
+        end_run(t, run, at, rows, planes, nibbles, acc, total);
     }
     for (int r = 0; r < rows; r++)
         write_row(t, r, nibbles, total[r]);
@@ -218,10 +229,11 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
 
 #define ROWS(n)                                                                                    \
     case n:                                                                                        \
-        tile(t, x, n, nibbles);                                                                    \
+        tile(t, x, n, planes, nibbles);                                                            \
         break
 
-INLINE void products(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const bool nibbles) {
+INLINE void products(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int planes,
+                     const bool nibbles) {
     switch (t->rows) {
         ROWS(1);
         ROWS(2);
@@ -232,13 +244,19 @@ INLINE void products(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const bool
     }
 }
 
-static __attribute__((noinline)) void products4(const qrn_gemv_strip *t, const qrn_gemv_rows *x) {
-    products(t, x, true);
-}
-static __attribute__((noinline)) void products8(const qrn_gemv_strip *t, const qrn_gemv_rows *x) {
-    products(t, x, false);
-}
+#define PRODUCTS(name, planes, nibbles)                                                            \
+    static __attribute__((noinline)) void name(const qrn_gemv_strip *t, const qrn_gemv_rows *x) {  \
+        products(t, x, planes, nibbles);                                                           \
+    }
+PRODUCTS(products_24_4, 3, true)
+PRODUCTS(products_24_8, 3, false)
+PRODUCTS(products_16_4, 2, true)
+PRODUCTS(products_16_8, 2, false)
 
 void qrn_gemv_products_avx512vnni(const qrn_gemv_strip *t, const qrn_gemv_rows *x) {
-    (t->b.w_bits == 4 ? products4 : products8)(t, x);
+    bool nibbles = t->b.w_bits == 4;
+    if (t->b.planes == 2)
+        (nibbles ? products_16_4 : products_16_8)(t, x);
+    else
+        (nibbles ? products_24_4 : products_24_8)(t, x);
 }

@@ -3,14 +3,16 @@
 // Rows of floats as integers, for products with 4- and 8-bit weights by instructions on bytes. A
 // run of a row is a power of two times integers of 24 bits, each the sum of three signed bytes
 // (planes) times 1, 256 and 65536. Elements lose what is below 2^-23 of the largest of their run,
-// which is what single precision loses when it sums them; sums of products are exact.
+// which is what single precision loses when it sums them; sums of products are exact. Rows of fp16
+// numbers, whose results are rounded to fp16, have two planes: an element loses up to 2^-15 of the
+// largest one of its run, an 8th of what fp16 itself may lose of that one.
 #ifndef QRN_KERNELS_GEMM_GEMV_PLANES_H
 #define QRN_KERNELS_GEMM_GEMV_PLANES_H
 
 #include "kernels/gemm/gemv/weight_only.h"
 
-#define QRN_GEMV_PLANES 3
-#define QRN_GEMV_STEP 8 // elements of the depth that lie together
+#define QRN_GEMV_PLANES 3 // at most
+#define QRN_GEMV_STEP 8   // elements of the depth that lie together
 
 // What a run of a row is multiplied with.
 typedef struct qrn_gemv_run {
@@ -26,7 +28,7 @@ typedef struct qrn_gemv_rows {
     qrn_gemv_run *runs; // [row][runs]
 } qrn_gemv_rows;
 
-static inline size_t qrn_gemv_row_bytes(size_t depth) { return QRN_GEMV_PLANES * depth; }
+static inline size_t qrn_gemv_row_bytes(size_t depth, uint32_t planes) { return planes * depth; }
 
 // Writes one row. False: it has numbers that are not finite, or runs that are too small or large.
 typedef bool (*qrn_gemv_planes_fn)(const qrn_gemv_panel *b, const float *x, int8_t *planes,

@@ -20,6 +20,8 @@ static qrn_dense_plan plan_of(const qrn_kcall *k) {
     return qrn_dense_plan_of(&a->dense, k->in[0], k->out[0]);
 }
 
+static uint32_t planes_of(const qrn_weight_only_args *a) { return a->fp16 ? 2 : QRN_GEMV_PLANES; }
+
 // Panel u of the weights.
 static qrn_gemv_panel panel_of(const qrn_kcall *k, size_t u) {
     const qrn_weight_only_args *a = k->args;
@@ -32,6 +34,7 @@ static qrn_gemv_panel panel_of(const qrn_kcall *k, size_t u) {
                             .offsets = k->in[3] ? (const int8_t *)k->in[3]->data + first : NULL,
                             .fp16_scales = fp16,
                             .w_bits = a->w_bits,
+                            .planes = planes_of(a),
                             .depth = a->dense.depth,
                             .run = a->run};
 }
@@ -146,7 +149,7 @@ static void run_many(const qrn_kcall *k, const engine *e, const qrn_dense_plan *
 // Room of a task: planes and runs of its rows, sums of a row that has to be done with floats.
 static size_t plane_bytes(const qrn_weight_only_args *a) {
     size_t runs = qrn_weight_only_runs(a);
-    size_t row = qrn_gemv_row_bytes(a->dense.depth) + runs * sizeof(qrn_gemv_run);
+    size_t row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a)) + runs * sizeof(qrn_gemv_run);
     return (PLANE_ROWS * row + runs * sizeof(float) + 63) / 64 * 64;
 }
 
@@ -166,7 +169,7 @@ static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_p
 static void run_plane_rows(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
                            size_t n, const qrn_dense_part *part) {
     const qrn_weight_only_args *a = k->args;
-    size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth);
+    size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a));
     qrn_gemv_rows x = {.runs = (void *)((char *)k->scratch + k->task * plane_bytes(a))};
     float *sums = (float *)(x.runs + PLANE_ROWS * runs);
     bool good[PLANE_ROWS];

@@ -11,7 +11,8 @@
 //   in[4]  bias     [Cout] f32, may be absent
 //   out[0] y        f32
 // The reference row computes in double and rounds once: the definition. The others sum a run in
-// single precision before they scale it, or exactly with x as integers of 24 bits (gemv_planes.h).
+// single precision before they scale it, or exactly with x as integers of 24 bits, of 16 where x
+// is fp16 (gemv_planes.h).
 // Results do not depend on the number of tasks.
 #ifndef QRN_KERNELS_GEMM_WEIGHT_ONLY_H
 #define QRN_KERNELS_GEMM_WEIGHT_ONLY_H
@@ -23,6 +24,7 @@ typedef struct qrn_weight_only_args {
     qrn_dense_args dense; // group 1
     uint32_t w_bits;      // 4 or 8: which packing
     uint32_t run;         // elements of the depth that share a scale: a multiple of 4, or the depth
+    bool fp16;            // x holds fp16 numbers, and y is rounded to fp16 afterwards
 } qrn_weight_only_args;
 
 extern const qrn_family qrn_family_weight_only; // F32
@@ -44,6 +46,7 @@ typedef struct qrn_gemv_panel {
     const int8_t *offsets; // [runs][32], NULL: zeros
     bool fp16_scales;
     uint32_t w_bits; // 4 or 8
+    uint32_t planes; // of rows in planes: 2 or 3
     size_t depth, run;
 } qrn_gemv_panel;
 
