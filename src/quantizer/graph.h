@@ -27,6 +27,7 @@ typedef struct qz_value {
     const ox_node *reader; // the one that was met last
     uint32_t n_uses;       // by nodes
     bool is_input, is_output;
+    bool is_state;         // kept outside between executions; holds quantized values there
     bool seen;             // the importer has made it; else it is inside of a pattern
     bool kept_float;       // no encoding: its range leaves too few steps
     bool must_float;       // no encoding: the op that makes it has no integer form

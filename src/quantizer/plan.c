@@ -74,21 +74,39 @@ static void share_moved(const qz_graph *g, const ox_node *n) {
     }
 }
 
-// A cache's old and new rows: past_X and new_X, or past_key_values.X and present.X.
-static void share_states(qz_graph *g) {
+// A cache's old and new rows: past_X and new_X, or past_key_values.X and present.X. The new ones of
+// value v; NULL: it is no cache.
+static qz_value *new_rows_of(const qz_graph *g, const qz_value *v) {
     static const char *const pairs[][2] = {{"past_key_values", "present"}, {"past", "new"}};
+    for (size_t k = 0; k < 2 && v->is_input && qz_is_activation(v); k++) {
+        char name[256];
+        size_t n = strlen(pairs[k][0]);
+        if (strncmp(v->name, pairs[k][0], n) != 0)
+            continue;
+        int len = snprintf(name, sizeof name, "%s%s", pairs[k][1], v->name + n);
+        qz_value *out = len > 0 && (size_t)len < sizeof name ? qz_find(g, name) : NULL;
+        if (out && out->is_output && qz_is_activation(out))
+            return out;
+    }
+    return NULL;
+}
+
+static void share_states(qz_graph *g) {
     for (uint32_t i = 0; i < g->n_values; i++) {
-        const qz_value *v = g->values[i];
-        for (size_t k = 0; k < 2 && v->is_input && qz_is_activation(v); k++) {
-            char name[256];
-            size_t n = strlen(pairs[k][0]);
-            if (strncmp(v->name, pairs[k][0], n) != 0)
-                continue;
-            int len = snprintf(name, sizeof name, "%s%s", pairs[k][1], v->name + n);
-            qz_value *out = len > 0 && (size_t)len < sizeof name ? qz_find(g, name) : NULL;
-            if (out && out->is_output && qz_is_activation(out))
-                share(g->values[i], out);
-        }
+        qz_value *out = new_rows_of(g, g->values[i]);
+        if (out)
+            share(g->values[i], out);
+    }
+}
+
+void qz_plan_states(qz_graph *g, const qz_graph *other) {
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        const qz_value *out = new_rows_of(g, g->values[i]);
+        qz_value *same = out ? qz_find(other, out->name) : NULL;
+        if (!same || !same->is_output || !qz_is_activation(same))
+            continue;
+        g->values[i]->is_state = true;
+        same->is_state = true;
     }
 }
 

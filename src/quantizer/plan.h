@@ -26,6 +26,9 @@ qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme);
 // data are left out, the rest must be the same ops in the same order. States (past_X and new_X)
 // then share one encoding across both graphs. Both need qz_plan_shares.
 qrn_status qz_plan_alike(qz_graph *to, qz_graph *from);
+// Finds the states of a graph, inputs past_X with outputs new_X, and the outputs of another one
+// (or the same) that fill them. They are passed on as quantized values.
+void qz_plan_states(qz_graph *g, const qz_graph *other);
 // A node that has no integer form: its results stay float from the next qz_plan_encodings on.
 void qz_plan_float(qz_graph *g, const char *node);
 // Chooses the ranges and encodings. May be called again.

@@ -3,7 +3,8 @@
 // Writing a planned graph.
 //
 // Names: a value keeps its own; "<value>_q" are its quantized values and "<value>_dq" what is read
-// of them. An output of the graph is the dequantized one, the node's own result is "<value>_real".
+// of them. An output of the graph is the dequantized one, or of a state the quantized one; the
+// node's own result is "<value>_real".
 #include "quantizer/write.h"
 
 #include "base/mem.h"
@@ -94,14 +95,20 @@ static qrn_status put_encoding(writing *w, qz_value *v, const char **scale, cons
             *zero, wide ? OX_U16 : OX_U8, 0, {0}, wide ? (const void *)&z16 : &z8, wide ? 2u : 1u});
 }
 
+// Is the value passed in and out as quantized values?
+static bool is_quantized_port(const qz_value *v) { return v->is_state && v->enc.bits; }
+
 // Quantizes a value that was just made (or is an input) under the name `made`.
 static qrn_status put_pair(writing *w, qz_value *v, const char *made) {
-    const char *scale, *zero, *q = name_of(w, v->name, "q"), *dq = name_of(w, v->name, "dq");
+    bool port = is_quantized_port(v);
+    const char *scale, *zero, *q = port ? v->name : name_of(w, v->name, "q");
+    const char *dq = name_of(w, v->name, "dq");
     if (!q || !dq)
         return no_memory();
     QRN_TRY(put_encoding(w, v, &scale, &zero));
-    put_conversion(w, true, made, scale, zero, q, NULL);
-    if (v->is_output && !v->is_input)
+    if (!port || !v->is_input)
+        put_conversion(w, true, made, scale, zero, q, NULL);
+    if (v->is_output && !v->is_input && !port)
         put_conversion(w, false, q, scale, zero, v->name, NULL);
     if (v->n_uses) {
         put_conversion(w, false, q, scale, zero, dq, NULL);
@@ -374,8 +381,10 @@ static void put_port(ox_writer *graph, uint32_t field, const writing *w, const o
     for (uint32_t i = 0; i < rank; i++)
         dims[i] = info->dims[i] < 0 ? 0 : (uint32_t)info->dims[i];
     bool known = v && v->type != OX_NONE;
-    qz_put_value(graph, field, info->name, known ? v->type : info->type, known ? v->rank : rank,
-                 known ? v->dims : dims);
+    int type = known ? v->type : info->type;
+    if (v && is_quantized_port(v))
+        type = v->enc.bits == 16 ? OX_U16 : OX_U8;
+    qz_put_value(graph, field, info->name, type, known ? v->rank : rank, known ? v->dims : dims);
 }
 
 static void put_ports(ox_writer *graph, const writing *w) {

@@ -27,13 +27,13 @@ def sqnr(got, want):
     return 10 * np.log10((want.astype(float) ** 2).sum() / ((got - want).astype(float) ** 2).sum())
 
 
-def encodings(path):
-    """{float value: (type, scale, zero)} of every QuantizeLinear."""
+def encodings(path, kind="QuantizeLinear"):
+    """{input: (type, scale, zero)} of every such node with one zero point."""
     m = onnx.load(path)
     constants = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
     return {n.input[0]: (constants[n.input[2]].dtype.name, float(constants[n.input[1]]),
                          int(constants[n.input[2]]))
-            for n in m.graph.node if n.op_type == "QuantizeLinear"}
+            for n in m.graph.node if n.op_type == kind and len(n.input) == 3}
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +131,24 @@ def test_a_stream_with_a_few_huge_values_stays_float16(llama, tmp_path):
     assert found["islands"] > found["integers"] + 10 and found["islands"] > 38
 
 
+def port_types(path):
+    g = onnx.load(path, load_external_data=False).graph
+    return {p.name: p.type.tensor_type.elem_type for p in [*g.input, *g.output]}
+
+
+@pytest.mark.parametrize("flags, kind", [([], T.UINT16), (["--float-states"], T.FLOAT)])
+def test_states_are_passed_on_as_quantized_values(llama, tmp_path, flags, kind):
+    out = tmp_path / "both"
+    ok("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s", "a16w8", "-c",
+       llama / "data.npz", "-q", "--no-check", *flags)
+    for name in ("prefill", "decode"):
+        types = port_types(out / f"{name}.onnx")
+        states = [v for k, v in types.items() if k.startswith(("past_", "new_"))]
+        assert len(states) == tiny_llama.LAYERS * (2 if name == "prefill" else 4)
+        assert set(states) == {kind}
+        assert types["logits"] == types["mask"] == T.FLOAT
+
+
 def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_path):
     out = tmp_path / "both"
     reports = ok_json("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s",
@@ -141,7 +159,9 @@ def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_
         for c in "kv":
             kind, scale, zero = prefill[f"new_{c}_{i}_real"]
             assert (kind, zero) == ("uint16", 32768)  # a second factor of 16 bits is symmetric
-            assert decode[f"new_{c}_{i}_real"] == decode[f"past_{c}_{i}"] == (kind, scale, zero)
+            assert decode[f"new_{c}_{i}_real"] == (kind, scale, zero)
+            assert encodings(out / "decode.onnx", "DequantizeLinear")[f"past_{c}_{i}"] == (
+                kind, scale, zero)
     assert (out / "weights.data").stat().st_size < 1.2 * reports[0]["constant_bytes"]
 
 
@@ -157,7 +177,7 @@ def test_decoding_with_the_cache_of_prefill_gives_the_float_models_logits(llama,
                 "mask": tiny_llama.mask(1, PAST, TOKENS)}
         for name, value in rows.items():
             if name.startswith("new_"):
-                past = np.zeros((1, tiny_llama.KV, PAST, tiny_llama.DEPTH), np.float32)
+                past = np.zeros((1, tiny_llama.KV, PAST, tiny_llama.DEPTH), value.dtype)
                 past[:, :, :TOKENS] = value
                 step["past" + name[3:]] = past
         logits.append(run(folder / "decode.onnx", step)["logits"])

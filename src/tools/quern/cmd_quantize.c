@@ -24,7 +24,7 @@ typedef struct quantize_options {
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
     uint64_t block, threads;
     double percentile, float_below;
-    bool all_integers, no_check, json, quiet;
+    bool all_integers, float_states, no_check, json, quiet;
 } quantize_options;
 
 #define AT(field) offsetof(quantize_options, field)
@@ -41,6 +41,8 @@ static const qt_flag flags[] = {
     {"float-below", 0, QT_NUMBER, "DB", AT(float_below), NULL,
      "16-bit tensors of less SNR stay float16 (default 40)"},
     {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "no tensor stays float16"},
+    {"float-states", 0, QT_BOOL, NULL, AT(float_states), NULL,
+     "past_X and new_X of several models stay floats"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the check (default SM8650)"},
     {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the HTP model"},
     {"threads", 't', QT_COUNT, "N", AT(threads), NULL,
@@ -279,6 +281,9 @@ static int plan(job *j) {
         if (s != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
     }
+    // Graphs that are written together pass their states on among themselves.
+    for (size_t i = 0; i < j->n * j->n && j->n > 1 && !j->opt->float_states; i++)
+        qz_plan_states(j->models[i / j->n].graph, j->models[i % j->n].graph);
     for (size_t i = 0; i < j->n; i++)
         if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
             return failed(j->models[i].path, QT_EXIT_REFUSED);

@@ -235,11 +235,11 @@ static void *buffer_of(const qt_session *s, const qc_tensor *t) {
     return t->port < g->n_outputs && g->outputs[t->port] == t ? s->out[t->port] : NULL;
 }
 
-// Does a port accept real values for the quantized ones of its tensor?
-static bool is_real(const ox_port *p) {
+// Do floats at a port stand for the quantized values of its tensor?
+static bool is_real(const ox_port *p, int type) {
     float scale;
     int32_t offset;
-    return p->type == OX_F32 && qt_border_encoding(&p->tensor->t, &scale, &offset);
+    return type == OX_F32 && qt_border_encoding(&p->tensor->t, &scale, &offset);
 }
 
 qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
@@ -251,8 +251,9 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays) {
         if (qc_tensor_count(p->tensor) != arrays[i].count)
             return QRN_FAIL(QRN_E_SHAPE, "input '%s': %zu elements, expected %zu", p->name,
                             arrays[i].count, qc_tensor_count(p->tensor));
-        QRN_TRY(is_real(p) ? qt_quantize(&arrays[i], &p->tensor->t, buffer)
-                           : qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer));
+        QRN_TRY(is_real(p, arrays[i].type)
+                    ? qt_quantize(&arrays[i], &p->tensor->t, buffer)
+                    : qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer));
     }
     return QRN_OK;
 }
@@ -285,6 +286,10 @@ static void copy_constant(const ox_port *p, qt_array *a) {
 }
 
 qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
+    return qt_session_output_as(s, i, s->model.outputs[i].type, out);
+}
+
+qrn_status qt_session_output_as(const qt_session *s, uint32_t i, int type, qt_array *out) {
     const ox_port *p = &s->model.outputs[i];
     uint64_t dims[OX_MAX_RANK];
     for (uint32_t d = 0; d < p->rank; d++)
@@ -292,7 +297,7 @@ qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
     if (p->rank && p->tensor && !p->data && rows_of(s, p->tensor) < dims[0])
         dims[0] = rows_of(s, p->tensor);
     qt_array a;
-    QRN_TRY(qt_array_create(p->name, p->type, p->rank, dims, &a));
+    QRN_TRY(qt_array_create(p->name, p->data ? p->type : type, p->rank, dims, &a));
     qrn_status st = QRN_OK;
     void *buffer = p->tensor ? buffer_of(s, p->tensor) : NULL;
     if (p->data)
@@ -305,7 +310,7 @@ qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out) {
         qt_array_free(&a);
         return st;
     }
-    if (!p->data && is_real(p))
+    if (!p->data && is_real(p, type))
         qt_dequantize(&p->tensor->t, &a);
     *out = a;
     return QRN_OK;

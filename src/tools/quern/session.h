@@ -97,6 +97,8 @@ qrn_status qt_session_set_inputs(qt_session *s, const qt_array *arrays);
 qrn_status qt_session_execute(qt_session *s);
 // Output i of the model, made anew.
 qrn_status qt_session_output(const qt_session *s, uint32_t i, qt_array *out);
+// The same in another type: OX_F32 gives the real numbers of quantized values.
+qrn_status qt_session_output_as(const qt_session *s, uint32_t i, int type, qt_array *out);
 // Tensor that holds a value and can be read after an execution, or NULL.
 const qc_tensor *qt_session_tensor_of(const qt_session *s, const ox_val *v);
 // Its contents as floats, dequantized, in the layout of the tensor.
