@@ -19,6 +19,7 @@
 #define QRN_DLC_TOPOLOGY "model.topology"
 #define QRN_DLC_WEIGHTS "model.weights"
 #define QRN_DLC_ENCODINGS "model.encodings"
+#define QRN_DLC_SOURCES "source.mapping"
 
 // Kinds of records; the numbers are the public API's.
 #define QRN_DLC_TYPE_METADATA 1u

@@ -37,6 +37,9 @@ typedef struct qrn_system_dlc {
     QnnSystemDlc_ComposableGraphInfo_t *graphs; // once described
     QnnSystemContext_BinaryInfo_t **binaries;   // the same
     uint32_t n_binaries;
+    const Qnn_OpMapping_t *mappings; // once read
+    uint32_t n_mappings;
+    bool mapped;
 } qrn_system_dlc;
 
 // The part for something of the file; the caller holds the lock. NULL when out of memory.

@@ -43,6 +43,7 @@ static qrn_status add(qrn_system_dlc *d, uint32_t type, const char *name, const 
     const qrn_dlc_record r = {unique, type, data, size};
     QRN_TRY(qrn_dlc_add(d->dlc, &r));
     d->binaries = NULL; // described anew when somebody asks
+    d->mapped = false;
     return QRN_OK;
 }
 

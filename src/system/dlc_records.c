@@ -144,17 +144,3 @@ Qnn_ErrorHandle_t QnnSystemDlc_freeRecordRange(QnnSystemDlc_RecordHandle_t recor
     drop_pages(p->owner, (const char *)r->data + offset, size);
     return QNN_SUCCESS;
 }
-
-// Names of a framework's ops are not kept in DLC files yet: there are no mappings.
-Qnn_ErrorHandle_t QnnSystemDlc_getOpMappings(QnnSystemDlc_Handle_t dlcHandle,
-                                             const Qnn_OpMapping_t **opMappings,
-                                             uint32_t *numOpMappings) {
-    QRN_API_CALL;
-    if (!qrn_pin(QRN_KIND_DLC, dlcHandle))
-        return qrn_dlc_end(QRN_FAIL(QRN_E_HANDLE, "getOpMappings: not a DLC handle"));
-    if (!opMappings || !numOpMappings)
-        return qrn_dlc_end(QRN_FAIL(QRN_E_ARGUMENT, "getOpMappings: no place for the mappings"));
-    *opMappings = NULL;
-    *numOpMappings = 0;
-    return QNN_SUCCESS;
-}

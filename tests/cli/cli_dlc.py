@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 from onnx.reference import ReferenceEvaluator
 
@@ -31,7 +32,14 @@ def test_a_second_reader_finds_the_model(tmp_path):
     d = Dlc(compile_(net))
     g = d.graphs["net"]
     assert {n: t for n, (t, _) in d.records.items()} == {
-        "dlc.metadata": 1, "model.topology": 2, "model.encodings": 5, "model.weights": 4}
+        "dlc.metadata": 1, "model.topology": 2, "model.encodings": 5, "model.weights": 4,
+        "source.mapping": 13}
+    mapping = json.loads(d.records["source.mapping"][1])["graphs"]
+    nodes = {n.name or f"{n.op_type}_{i}": n.op_type
+             for i, n in enumerate(onnx.load(net).graph.node)}
+    assert [m["name"] for m in mapping] == ["net"]
+    assert [op for op, _, _ in mapping[0]["ops"]] == [n["name"] for n in g.nodes][:-1]
+    assert all(nodes[name] == type_ for _, name, type_ in mapping[0]["ops"])
     rng = np.random.default_rng(0)  # as conv_net draws them
     w = (rng.standard_normal((4, 3, 3, 3)) / 4).astype(np.float32)
     b = rng.standard_normal(4).astype(np.float32)

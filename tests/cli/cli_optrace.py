@@ -406,8 +406,7 @@ def test_a_browser_sorts_filters_and_draws(look, tmp_path):
 
 
 @pytest.mark.parametrize("args, says", [
-    (["--zoom_start", "conv"], "go together"), (["--zoom_end", "conv"], "go together"),
-    (["--dlc", "x"], "--dlc is not supported")])
+    (["--zoom_start", "conv"], "go together"), (["--zoom_end", "conv"], "go together")])
 def test_flags_that_do_not_go(look, args, says):
     assert says in look(*args, fails=USAGE)
 

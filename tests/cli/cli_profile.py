@@ -280,7 +280,7 @@ def test_htp_otr_02_the_optrace_reader_needs_a_schematic(tmp_path):
 
 
 @pytest.mark.parametrize("args, says", [
-    ([], "--input_log is needed"), (["--dlc", "x"], "--dlc is not supported"),
+    ([], "--input_log is needed"),
     (["--reader", "libQnnDspProfilingReader.so"], "no such reader"),
     (["--input_log", "x", "--zoom_start", "a"], "--zoom_start is for the reader optrace"),
     (["--input_log", "x", "--config", "a"], "--config is for the reader optrace"),

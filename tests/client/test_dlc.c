@@ -7,6 +7,7 @@
 #include "System/QnnSystemInterface.h"
 #include "conv_net.h"
 
+#include "Quern/SystemDlc.h"
 #include "Quern/model.h"
 
 #include <sys/stat.h>
@@ -575,12 +576,57 @@ static void binaries_of_contexts_are_added(void **state) {
     free(bytes);
 }
 
+// --- What ops were made from
+
+static void mappings_name_the_nodes_of_a_model(void **state) {
+    (void)state;
+    static const char *const texts[] = {
+        "{\"graphs\": [{\"name\": \"g\", \"ops\": [[\"c_1\", \"c\", \"Conv\"], [\"r\", \"r\", "
+        "\"Relu\"]]}]}",
+        "{}",
+        "{\"graphs\": [1]}",
+        "{\"graphs\": [{\"name\": \"g\", \"ops\": [[\"a\", \"b\"]]}]}",
+        "{\"graphs\": [{\"name\": \"g\", \"ops\": [[1, 2, 3]]}]}",
+        "{\"graphs\": ["};
+    const system_table sys = system_library();
+    void *lib = dlopen(lib_path("libQnnSystem.so"), RTLD_NOW | RTLD_LOCAL);
+    QuernSystemDlc_AddRecordFn_t add_record =
+        (QuernSystemDlc_AddRecordFn_t)dlsym(lib, "QuernSystemDlc_addRecord");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        QnnSystemDlc_Handle_t dlc = NULL;
+        const Qnn_OpMapping_t *list = NULL;
+        uint32_t n = 7;
+        OK(sys.systemDlcCreateWithDestinationDir(NULL, NULL, &dlc));
+        OK(sys.systemDlcGetOpMappings(dlc, &list, &n));
+        assert_int_equal(n, 0);
+        OK(add_record(dlc, QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING, "source.mapping",
+                      (const uint8_t *)texts[i], strlen(texts[i])));
+        Qnn_ErrorHandle_t code = sys.systemDlcGetOpMappings(dlc, &list, &n);
+        assert_int_equal(code, i ? QNN_SYSTEM_DLC_ERROR_MALFORMED_BINARY : QNN_SUCCESS);
+        if (i == 0) {
+            assert_int_equal(n, 1);
+            assert_string_equal(list[0].v1->graphName, "g");
+            assert_int_equal(list[0].v1->numOpMappings, 2);
+            assert_string_equal(list[0].v1->opMappings[0].name, "c_1");
+            assert_string_equal(list[0].v1->opMappings[0].pair[0].name, "c");
+            assert_int_equal(list[0].v1->opMappings[1].numPairs, 1);
+        }
+        assert_int_equal(add_record(dlc, 1, "", (const uint8_t *)texts[i], 1),
+                         QNN_SYSTEM_DLC_ERROR_INVALID_ARGUMENT);
+        assert_int_equal(add_record(NULL, 1, "a", (const uint8_t *)"a", 1),
+                         QNN_SYSTEM_DLC_ERROR_INVALID_HANDLE);
+        OK(sys.systemDlcFree(dlc));
+    }
+    dlclose(lib);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graphs_compute_what_was_built),
         cmocka_unit_test(interfaces_of_any_length_are_understood),
         cmocka_unit_test(a_model_library_composes_a_file),
         cmocka_unit_test(binaries_of_contexts_are_added),
+        cmocka_unit_test(mappings_name_the_nodes_of_a_model),
         cmocka_unit_test(nothing_is_lost),
         cmocka_unit_test(graphs_go_to_the_files_they_name),
         cmocka_unit_test(graphs_are_not_executed),

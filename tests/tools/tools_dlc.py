@@ -78,3 +78,16 @@ def test_what_is_wrong_is_said(box):
             says=["libQnnModelDlc.so", "Other_composeGraphsFromDlc"])
     rejects(GENERATOR, *DLC, "bad.dlc", "--backend", HTP, "--binary_file", "b", says="bad.dlc")
     assert not (box / "output/b.bin").exists()
+
+
+def test_a_profile_shows_the_nodes_of_the_model(box):
+    ok(NET_RUN, *DLC, "one.dlc", "--backend", HTP, "--input_list", "a.txt",
+       "--profiling_level", "detailed")
+    view = ["qnn-profile-viewer", "--input_log", "output/qnn-profiling-data.log"]
+    plain, named = ok(*view).stdout, ok(*view, "--dlc", "one.dlc", "--output", "named.csv").stdout
+    assert "add:OpId_" in plain and "[" not in plain
+    for text in (named, (box / "named.csv").read_text()):
+        assert "add [Add]:OpId_" in text and "relu [Relu]:OpId_" in text
+    rejects(*view, "--dlc", "none.dlc", says="none.dlc: No such file")
+    (box / "bad.dlc").write_bytes((box / "one.dlc").read_bytes()[:-9])
+    rejects(*view, "--dlc", "bad.dlc", says="bad.dlc")

@@ -144,6 +144,8 @@ struct qc_op {
     qc_graph *g;
     const char *name, *type;
     const char *package; // set after qc_op_begin where it is not QNN's own
+    // The node of the model that it is made for, and its type there; NULL: none.
+    const char *source, *source_type;
     qrn_status status;
     Qnn_Tensor_t in[QC_MAX_OPERANDS], out[QC_MAX_OPERANDS];
     Qnn_Param_t params[QC_MAX_PARAMS];

@@ -11,6 +11,7 @@ void qc_op_begin(qc_op *o, qc_graph *g, const char *name, const char *type) {
     o->g = g;
     o->type = type;
     o->package = QNN_OP_PACKAGE_NAME_QTI_AISW;
+    o->source = o->source_type = NULL;
     o->n_in = o->n_out = o->n_params = 0;
     o->name = qc_unique_name(g, &g->node_names, name, type);
     o->status = o->name ? QRN_OK : qc_no_memory(name ? name : type);

@@ -6,6 +6,7 @@
 #define QRN_TOOLS_PROFILE_VIEWER_OPTRACE_H
 
 #include "tools/profile_viewer/htp_run.h"
+#include "tools/quern/dlc_source.h"
 #include "tools/quern/profile_log.h"
 
 #include <jansson.h>
@@ -34,6 +35,7 @@ json_t *qv_graph_json(qrn_arena *a, const qv_run *r);
 typedef struct qv_optrace_options {
     const char *output, *schematic;
     qv_zoom zoom;
+    const qt_sources *sources; // of the ops; used with the feature traceback
     qv_features features;
 } qv_optrace_options;
 

@@ -7,6 +7,7 @@
 #include "base/report_text.h"
 #include "qhas_texts.h"
 #include "tools/profile_viewer/optrace.h"
+#include "tools/profile_viewer/sources.h"
 #include "tools/profile_viewer/viewer.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
@@ -197,6 +198,8 @@ int qv_write_optrace(const qt_profile *p, const qv_optrace_options *o) {
     if (!read_schematic(p->arena, o->schematic, &x.s))
         return QT_EXIT_INPUT;
     int code = load_all(&x, p);
+    if (code == QT_EXIT_OK && o->features.traceback && !qv_name_ops(p->arena, &x.s, o->sources))
+        code = QT_EXIT_FAILURE;
     if (code == QT_EXIT_OK && !write_all(&x))
         code = QT_EXIT_FAILURE;
     return code;

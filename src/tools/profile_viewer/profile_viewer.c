@@ -3,6 +3,7 @@
 // qnn-profile-viewer: the command line that is published for it, in front of quern profile. Readers
 // are chosen by the names of their libraries, which are not opened: what they print is built in.
 #include "tools/profile_viewer/optrace.h"
+#include "tools/profile_viewer/sources.h"
 #include "tools/profile_viewer/viewer.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
@@ -34,7 +35,7 @@ static const qt_flag flags[] = {
      "first node of the part to look at (optrace)"},
     {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL, "its last node"},
     {"dlc", 0, QT_FILE, "FILE", AT(dlc), NULL,
-     "rejected: nodes have the names of the source model already"},
+     "DLC file of the model: names and types of its nodes stand behind those of ops"},
     {"version", 0, QT_BOOL, NULL, AT(version), NULL, "print the version"},
     {0},
 };
@@ -78,9 +79,7 @@ static const char *only_for_optrace(const viewer_options *o) {
 
 static int check(const viewer_options *o, reader kind) {
     const char *other = kind == READ_OPTRACE ? NULL : only_for_optrace(o);
-    if (o->dlc)
-        qt_error("--dlc is not supported: nodes have the names of the source model already");
-    else if (!o->input_log)
+    if (!o->input_log)
         qt_error("--input_log is needed");
     else if (other)
         qt_error("%s is for the reader optrace", other);
@@ -119,10 +118,12 @@ static bool write_output(const viewer_options *o, reader kind, const qt_profile 
     return qv_write_table(p, o->output);
 }
 
-static int view_optrace(const viewer_options *o, const qt_profile *p) {
+static int view_optrace(const viewer_options *o, const qt_profile *p, const qt_sources *sources) {
     qv_optrace_options x = {.output = o->output,
                             .schematic = o->schematic,
-                            .zoom = {o->zoom_start, o->zoom_end},
+                            .zoom =
+                                qv_zoom_of_sources((qv_zoom){o->zoom_start, o->zoom_end}, sources),
+                            .sources = sources,
                             .features = qv_default_features};
     int code = o->config ? qv_read_features(o->config, &x.features) : QT_EXIT_OK;
     x.features.gzip |= o->gzip;
@@ -138,10 +139,13 @@ static int view_optrace(const viewer_options *o, const qt_profile *p) {
     return code;
 }
 
-static int view(const viewer_options *o, reader kind, const qt_profile *p) {
+static int view(const viewer_options *o, reader kind, const qt_profile *p,
+                const qt_sources *sources) {
     qt_groups g;
+    if (!qv_name_events(p, sources))
+        return QT_EXIT_FAILURE;
     if (kind == READ_OPTRACE)
-        return view_optrace(o, p);
+        return view_optrace(o, p, sources);
     if (!qt_profile_sum(p, &g)) {
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
@@ -162,13 +166,17 @@ static int run(const void *options, const qt_list *args) {
         return qt_close_stdout();
     }
     qt_profile p = {0};
+    qt_sources sources = {0};
     int code = find_reader(o->reader, &kind);
     if (code == QT_EXIT_OK)
         code = check(o, kind);
     if (code == QT_EXIT_OK)
         code = read_logs(o->input_log, &p);
+    if (code == QT_EXIT_OK && o->dlc)
+        code = qv_sources_open(o->dlc, &sources);
     if (code == QT_EXIT_OK)
-        code = view(o, kind, &p);
+        code = view(o, kind, &p, &sources);
+    qt_sources_free(&sources);
     qrn_arena_destroy(p.arena);
     return code;
 }

@@ -8,6 +8,7 @@
 #include "tools/quern/compile.h"
 #include "tools/quern/data_format.h"
 #include "tools/quern/dlc.h"
+#include "tools/quern/dlc_source.h"
 #include "tools/quern/report.h"
 #include "tools/quern/soc.h"
 
@@ -70,6 +71,7 @@ typedef struct job {
     size_t n;
     qc_client *client;
     qt_data_formats *formats; // or NULL
+    qt_sources sources;       // of the ops of a DLC file
     void *bytes;
     uint64_t n_bytes;
 } job;
@@ -393,6 +395,10 @@ static int compile(job *j, const qt_list *args) {
         code = qt_data_formats_open(j->opt->formats, &j->formats);
     if (j->formats)
         qt_data_formats_use(j->formats, j->client);
+    if (code == QT_EXIT_OK && is_dlc(j->opt)) {
+        j->client->node = qt_sources_note;
+        j->client->node_ctx = &j->sources;
+    }
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
         qt_progress("compiling", i, j->n);
         part *p = &j->parts[i];
@@ -403,6 +409,8 @@ static int compile(job *j, const qt_list *args) {
         code = qt_data_formats_check(j->formats);
     if (code == QT_EXIT_OK)
         code = take_bytes(j);
+    if (code == QT_EXIT_OK)
+        code = qt_sources_add(&j->sources, j->opt->output, &j->bytes, &j->n_bytes);
     const qt_part whole = {j->bytes, (size_t)j->n_bytes};
     if (code == QT_EXIT_OK && !qt_write_file(j->opt->output, &whole, 1))
         code = QT_EXIT_FAILURE;
@@ -424,6 +432,7 @@ int qt_compile_models(const qt_compile_options *options, const qt_list *args) {
     }
     qc_close(j.client);
     qt_data_formats_close(j.formats);
+    qt_sources_free(&j.sources);
     free(j.parts);
     free(j.bytes);
     return code;

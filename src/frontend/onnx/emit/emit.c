@@ -383,6 +383,8 @@ qrn_status ox_static_like(ox_import *im, const qc_tensor *like, const float *val
 void ox_op(ox_import *im, qc_op *o, const ox_node *n, const char *type) {
     im->n_dequantized += strcmp(type, QNN_OP_DEQUANTIZE) == 0;
     qc_op_begin(o, im->graph, n ? n->name : "end", type);
+    o->source = n ? n->name : NULL;
+    o->source_type = n ? n->op : NULL;
     if (o->status == QRN_OK)
         o->status = qrn_budget_spend(&im->budget, QRN_COST_NODES, 1);
 }
