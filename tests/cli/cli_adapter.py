@@ -299,3 +299,36 @@ def test_names_that_match_nothing_are_refused(llama, tmp_path):
             "lore*", says=["decode.onnx", "'lore*'"])
     refuses(USAGE, "compile", llama / "decode.onnx", "-o", tmp_path / "m.bin", *SOC, "-a",
             llama / "math.npz", says="--updatable")
+
+
+def conv_qdq(path, w, scales, group):
+    """x quantized, Conv with a scale for each output channel, quantized."""
+    q = {"xs": np.float32(0.05), "xz": np.uint8(128), "ys": np.float32(0.25), "yz": np.uint8(128),
+         "w": w, "ws": scales, "wz": np.zeros(len(scales), np.int8)}
+    nodes = [h.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
+             h.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
+             h.make_node("DequantizeLinear", ["w", "ws", "wz"], ["wd"], axis=0),
+             h.make_node("Conv", ["xd", "wd"], ["c"], name="conv", pads=[1] * 4, group=group),
+             h.make_node("QuantizeLinear", ["c", "ys", "yz"], ["cq"]),
+             h.make_node("DequantizeLinear", ["cq", "ys", "yz"], ["y"])]
+    return model(path, nodes, {"x": (T.FLOAT, (1, 4, 6, 5))},
+                 {"y": (T.FLOAT, (1, len(w), 6, 5))}, q, opset=19)
+
+
+@pytest.mark.parametrize("group", [1, 2, 4])
+@pytest.mark.parametrize("scales", [4, 8])
+def test_filters_with_a_scale_for_each_channel_are_updated(tmp_path, group, scales):
+    rng = np.random.default_rng(group)
+    first, second = rng.integers(-127, 128, (2, scales, 4 // group, 3, 3)).astype(np.int8)
+    by_channel = np.geomspace(0.001, 0.02, scales).astype(np.float32)
+    x = rng.standard_normal((1, 4, 6, 5)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "new.npz", w=second)
+    net = conv_qdq(tmp_path / "net.onnx", first, by_channel, group)
+    ok("compile", net, "-o", tmp_path / "net.bin", *SOC, "-u", "w", "-a", tmp_path / "new.npz")
+    for w, apply in ((first, []), (second, ["--adapter", tmp_path / "net.new.bin"])):
+        ok("run", tmp_path / "net.bin", f"x={tmp_path}/x.npy", *apply, "-o", tmp_path / "out", "-q")
+        merged = conv_qdq(tmp_path / "merged.onnx", w, by_channel, group)
+        want = ReferenceEvaluator(str(merged)).run(None, {"x": x})[0]
+        got = np.load(tmp_path / "out" / "output_0.npy")
+        assert np.abs(got - want).max() < 0.26 and (got == want).mean() > 0.97

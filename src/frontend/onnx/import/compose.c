@@ -232,12 +232,28 @@ qc_tensor *ox_convert(ox_expr *e, qc_tensor *x, const qc_tensor *like) {
 
 // --- moving
 
+// The axis that has a scale for each index; NULL: the tensor has no such encoding.
+static int32_t *axis_of(qc_tensor *x) {
+    Qnn_QuantizeParams_t *q = &x->t.v1.quantizeParams;
+    if (q->encodingDefinition != QNN_DEFINITION_DEFINED)
+        return NULL;
+    return q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_AXIS_SCALE_OFFSET
+               ? &q->axisScaleOffsetEncoding.axis
+           : q->quantizationEncoding == QNN_QUANTIZATION_ENCODING_BW_AXIS_SCALE_OFFSET
+               ? &q->bwAxisScaleOffsetEncoding.axis
+               : NULL;
+}
+
 qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *dims) {
     if (!x)
         return NULL;
     if (!e->to && x->rank == rank && memcmp(x->dims, dims, rank * sizeof *dims) == 0)
         return ox_made(e, x);
-    qc_tensor *y = ox_result_like(e, x, rank, dims);
+    qc_tensor like = *x;
+    int32_t *axis = axis_of(&like);
+    if (axis && rank > x->rank) // dimensions of size 1 before the others
+        *axis += (int32_t)(rank - x->rank);
+    qc_tensor *y = ox_result_like(e, &like, rank, dims);
     if (y)
         e->s = ox_emit_reshape(e->im, e->n, x, y);
     return ox_made(e, y);
@@ -249,7 +265,12 @@ qc_tensor *ox_transpose(ox_expr *e, qc_tensor *x, const uint32_t *perm) {
         return NULL;
     for (uint32_t i = 0; i < x->rank; i++)
         dims[i] = x->dims[perm[i]];
-    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    qc_tensor like = *x;
+    int32_t *axis = axis_of(&like);
+    for (uint32_t i = 0; axis && i < x->rank; i++)
+        if (perm[i] == (uint32_t)*axis_of(x))
+            *axis = (int32_t)i;
+    qc_tensor *y = ox_result_like(e, &like, x->rank, dims);
     if (y)
         e->s = ox_emit_transpose(e->im, e->n, x, perm, y);
     return ox_made(e, y);
