@@ -286,6 +286,13 @@ def grouped():
                                     np.array(13, np.int32)])), "y ok ov",
                    {"c": cos[:12], "s": sin[:12]} if name == "rotary" else {}, microsoft=True,
                    refusal="is outside of")
+    for name, last in (("decode", [-1]), ("prompt", [-7])):
+        s = 1 if name == "decode" else 6
+        yield case(f"gqa_negative_length_{name}",
+                   node("GroupQueryAttention", inputs, "y ok ov", **op),
+                   dict(zip(names, [*new(1, s), *room, np.array(last, np.int32),
+                                    np.array(s, np.int32)])), "y ok ov", microsoft=True,
+                   refusal="is outside of")
     yield case("gqa_sink", node("GroupQueryAttention", inputs, "y ok ov", smooth_softmax=1, **op),
                dict(zip(names, [*new(1, 1), *past, np.array([6], np.int32),
                                 np.array(7, np.int32)])),

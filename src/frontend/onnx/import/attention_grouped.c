@@ -2,7 +2,7 @@
 //
 // Importer: GroupQueryAttention of Microsoft's domain. The new keys and values go behind those of
 // the past: by a Concat when the past holds exactly the keys so far, else into a buffer at the
-// places that seqlens_k says. A place beyond the buffer fails the execution.
+// places that seqlens_k says. A place beyond the buffer, or a length below 0, fails the execution.
 #include "frontend/onnx/import/attention.h"
 #include "frontend/onnx/import/table.h"
 
@@ -93,14 +93,22 @@ static qrn_status read_lengths(ox_import *im, const ox_node *n, grouped *g) {
 
 // --- emitting
 
-// Keys before the new ones of each batch: seqlens_k + 1 - S, but not below 0 (a padded prompt).
-static qc_tensor *start_of(ox_expr *e, const grouped *g) {
-    qc_tensor *zero = NULL, *last = ox_reshape(e, ox_in_i32(e, LAST), 1, &g->a.batch);
-    qc_tensor *x = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, last, 1 - (double)g->a.queries);
+static qc_tensor *number_of(ox_expr *e, double value) {
+    qc_tensor *x = NULL;
     if (e->s == QRN_OK)
-        e->s = ox_number(e->im, QNN_DATATYPE_INT_32, 0, &zero);
+        e->s = ox_number(e->im, QNN_DATATYPE_INT_32, value, &x);
+    return x;
+}
+
+// Keys before the new ones of each batch: seqlens_k + 1 - S, but not below 0 (a padded prompt). A
+// length below 0 becomes a place behind the buffer, which fails the execution.
+static qc_tensor *start_of(ox_expr *e, const grouped *g) {
+    qc_tensor *last = ox_reshape(e, ox_in_i32(e, LAST), 1, &g->a.batch);
+    qc_tensor *zero = number_of(e, 0), *behind = number_of(e, g->a.keys);
+    qc_tensor *x = ox_with(e, QNN_OP_ELEMENT_WISE_ADD, last, 1 - (double)g->a.queries);
     // The HTP has no maximum of integers, but it compares and selects them.
-    return ox_select(e, ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, x, zero), x, zero);
+    x = ox_select(e, ox_compare(e, QNN_OP_ELEMENT_WISE_GREATER, x, zero), x, zero);
+    return ox_select(e, ox_compare(e, QNN_OP_ELEMENT_WISE_LESS, last, zero), behind, x);
 }
 
 static int32_t *ints_of(ox_expr *e, size_t n) {
