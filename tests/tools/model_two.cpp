@@ -2,7 +2,8 @@
 //
 // A model library as converters write it, with two graphs: g0 is y = -relu(x) over [1, 4] with an
 // intermediate tensor `mid`, g1 is b = |a| over [2, 3]. Names are as they stand in the sources of
-// a model: C identifiers. MODEL_PREFIX is the prefix of its two functions.
+// a model: C identifiers. MODEL_PREFIX is the prefix of its two functions. With MODEL_CUBE `mid` is
+// x cubed, by the op Cube of examples/op_package.
 #include <cstdlib>
 #include <cstring>
 
@@ -11,6 +12,11 @@
 
 #ifndef MODEL_PREFIX
 #define MODEL_PREFIX QnnModel
+#endif
+#ifdef MODEL_CUBE
+#define FIRST_OP "Cube"
+#else
+#define FIRST_OP QNN_OP_RELU
 #endif
 #define JOIN_(a, b) a##b
 #define JOIN(a, b) JOIN_(a, b)
@@ -49,7 +55,7 @@ bool node(const QNN_INTERFACE_VER_TYPE &qnn, Qnn_BackendHandle_t backend, Qnn_Gr
           const char *name, const char *type, Qnn_Tensor_t *in, Qnn_Tensor_t *out) {
     Qnn_OpConfig_t op = QNN_OPCONFIG_INIT;
     op.v1.name = name;
-    op.v1.packageName = QNN_OP_PACKAGE_NAME_QTI_AISW;
+    op.v1.packageName = std::strcmp(type, "Cube") == 0 ? "example" : QNN_OP_PACKAGE_NAME_QTI_AISW;
     op.v1.typeName = type;
     op.v1.numOfInputs = op.v1.numOfOutputs = 1;
     op.v1.inputTensors = in;
@@ -74,7 +80,7 @@ ModelError_t build(const QNN_INTERFACE_VER_TYPE &qnn, Qnn_BackendHandle_t backen
         return qnn_wrapper_api::MODEL_TENSOR_ERROR;
     bool made =
         which ? node(qnn, backend, g.info.graph, "abs", QNN_OP_ELEMENT_WISE_ABS, &g.in, &g.out)
-              : node(qnn, backend, g.info.graph, "relu", QNN_OP_RELU, &g.in, &mid) &&
+              : node(qnn, backend, g.info.graph, "relu", FIRST_OP, &g.in, &mid) &&
                     node(qnn, backend, g.info.graph, "neg", QNN_OP_ELEMENT_WISE_NEG, &mid, &g.out);
     g.info.graphName = g.name;
     g.info.inputTensors = &g.in;
