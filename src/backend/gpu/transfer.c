@@ -15,6 +15,7 @@
 #define MOST_PINNED (16u << 20)  // bytes of a tensor; larger ones would lock too much memory
 #define MOST_READ (16u << 10)    // bytes of an input that kernels read over the bus
 #define MOST_WRITTEN (64u << 10) // and of an output that they write
+#define PIECE (256u << 10)       // bytes of an input that travel while the next ones are copied
 
 static bool is_pinned(const qrn_cl_device *d, size_t bytes) {
     return !d->unified_memory && !qrn_cl_is_cpu(d) && bytes <= MOST_PINNED;
@@ -94,15 +95,34 @@ static cl_int copy_mapped(const qrn_gpu_run *r, uint32_t i, void *host, size_t b
     return qrn_cl.clEnqueueUnmapMemObject(r->queue, r->own->io[i], there, 0, NULL, NULL);
 }
 
+// Copies to pinned memory and writes piece by piece: the device fetches one while the host copies
+// the next.
+static cl_int send_pinned(const qrn_gpu_run *r, uint32_t i, size_t bytes) {
+    const char *from = r->io[i].memory.host;
+    char *pinned = r->own->stages[i].host;
+    cl_int err = CL_SUCCESS;
+    for (size_t at = 0, n; at < bytes && err == CL_SUCCESS; at += n) {
+        n = bytes - at < PIECE + PIECE / 2 ? bytes - at : PIECE;
+        memcpy(pinned + at, from + at, n);
+        err = qrn_cl.clEnqueueWriteBuffer(r->queue, r->own->io[i], CL_FALSE, at, n, pinned + at, 0,
+                                          NULL, NULL);
+        if (err == CL_SUCCESS && at + n < bytes)
+            err = qrn_cl.clFlush(r->queue);
+    }
+    return err;
+}
+
 cl_int qrn_gpu_send(qrn_gpu_run *r, uint32_t i, size_t bytes) {
     void *host = r->io[i].memory.host;
     const qrn_gpu_stage *s = &r->own->stages[i];
     if (is_mapped(r))
         return copy_mapped(r, i, host, bytes, true);
-    if (s->memory)
-        host = memcpy(s->host, host, bytes);
-    if (s->direct)
+    if (s->direct) {
+        memcpy(s->host, host, bytes);
         return CL_SUCCESS;
+    }
+    if (s->memory)
+        return send_pinned(r, i, bytes);
     return qrn_cl.clEnqueueWriteBuffer(r->queue, r->own->io[i], CL_FALSE, 0, bytes, host, 0, NULL,
                                        NULL);
 }
