@@ -10,7 +10,9 @@
 
 #include "base/json_read.h"
 #include "base/mem.h"
+#include "base/report_text.h"
 #include "base/soc.h"
+#include "quantizer/encodings_json.h"
 #include "tools/executor_runner/runner_list.h"
 #include "tools/extensions/htp_config.h"
 #include "tools/op_package_generator/op_text.h"
@@ -319,6 +321,37 @@ static bool read_throughput(const given *g) {
     return ok;
 }
 
+// Also writes what was read, which can be read again.
+static bool read_encodings(const given *g) {
+    qz_encodings *e, *again = NULL;
+    if (qz_encodings_parse(g->path, g->data, g->size, &e) != QRN_OK)
+        return false;
+    for (uint32_t i = 0; i < e->n; i++) {
+        const qz_encoding *q = &e->items[i];
+        visit(q->name, strlen(q->name));
+        visit(q->scales, q->n * sizeof *q->scales);
+        visit(q->offsets, q->n * sizeof *q->offsets);
+        if (qz_encodings_find(e, q->name) != q)
+            broken("an encoding that is not found by its name");
+    }
+    for (int v = QZ_ENCODINGS_0_6_1; v <= QZ_ENCODINGS_2_0_0; v++) {
+        qrn_text text = {0};
+        FILE *to = qrn_text_open(&text);
+        bool written = to && qz_encodings_print(e, (qz_encodings_version)v, to) == QRN_OK;
+        if (!to || !qrn_text_close(to, &text))
+            broken("out of memory");
+        if (written && qz_encodings_parse("written", text.data, text.n, &again) != QRN_OK)
+            broken("what was written cannot be read");
+        if (written && again->n != e->n)
+            broken("not as many encodings as were written");
+        if (written)
+            qz_encodings_free(again);
+        free(text.data);
+    }
+    qz_encodings_free(e);
+    return true;
+}
+
 static struct {
     const char *name, *ending;
     bool (*read)(const given *g);
@@ -342,6 +375,7 @@ static struct {
     {"htp_config", "json", read_htp_config, true, 0, 0},
     {"throughput", "json", read_throughput, true, 0, 0},
     {"optrace", "bin", read_optrace, false, 0, 0},
+    {"encodings", "json", read_encodings, true, 0, 0},
 };
 enum { N_READERS = sizeof readers / sizeof readers[0] };
 

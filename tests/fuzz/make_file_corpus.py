@@ -106,6 +106,33 @@ def configs():
     "loop": 2, "executeAsynchronous": true, "backendConfig": "htp.json"}]}}'''
 
 
+def encodings():
+    """Of each version, with every key."""
+    yield "encodings", "legacy", b'''{"version": "0.6.1", "activation_encodings": {
+  "x": [{"bitwidth": 8, "dtype": "int", "is_symmetric": "False", "min": -1.8, "max": 0.5}],
+  "h": [{"bitwidth": 16, "dtype": "float"}]},
+ "param_encodings": {"w": [
+  {"bitwidth": 4, "is_symmetric": "True", "scale": 0.5, "offset": -8, "min": -4, "max": 3.5},
+  {"bitwidth": 4, "is_symmetric": "True", "scale": 0.25, "offset": -8, "min": -2, "max": 1.75}]},
+ "quantizer_args": {"param_bitwidth": 4}, "excluded_layers": []}'''
+    yield "encodings", "lists", b'''{"version": "1.0.0", "activation_encodings": [
+  {"name": "x", "enc_type": "PER_TENSOR", "dtype": "INT", "bw": 16, "is_sym": false,
+   "scale": [0.01], "offset": [-300]}],
+ "param_encodings": [
+  {"name": "w", "enc_type": "PER_BLOCK", "dtype": "INT", "bw": 4, "is_sym": true,
+   "scale": [1, 2, 3, 4], "offset": [-8, -8, -8, -8], "block_size": 32},
+  {"name": "v", "enc_type": "LPBQ", "dtype": "INT", "bw": 8, "compressed_bw": 4, "is_sym": true,
+   "scale": [0.1, 0.2], "offset": [-128, -128], "block_size": 16,
+   "per_block_int_scale": [1, 2, 16, 4]}]}'''
+    yield "encodings", "modern", b'''{"version": "2.0.0", "encodings": [
+  {"name": "x", "output_dtype": "uint8", "y_scale": 0.5, "y_zero_point": 3},
+  {"name": "w", "output_dtype": "int8", "y_scale": [0.5, 1], "axis": -1},
+  {"name": "b", "output_dtype": "int4", "y_scale": [[1, 2], [3, 4]], "axis": 1, "block_size": 8},
+  {"name": "l", "output_dtype": "int4", "per_channel_float_scale": [[0.5], [2]],
+   "per_block_int_scale": [[1, 2], [3, 4]], "axis": 1, "block_size": 8},
+  {"name": "h", "output_dtype": "float16"}]}'''
+
+
 def made():
     """What the program writes: a dump's index and a profile."""
     program = os.environ.get("QUERN_BIN", "build/bin/quern")
@@ -145,7 +172,7 @@ def profiles():
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for make in (arrays, pictures, texts, configs, made, profiles):
+    for make in (arrays, pictures, texts, configs, encodings, made, profiles):
         for reader, name, data in make():
             (folder / f"{reader}_{name}").write_bytes(reader.encode() + b"\n" + data)
 
