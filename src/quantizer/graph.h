@@ -27,14 +27,17 @@ typedef struct qz_value {
     const ox_node *reader; // the one that was met last
     uint32_t n_uses;       // by nodes
     bool is_input, is_output;
-    bool is_state;         // kept outside between executions; holds quantized values there
-    bool seen;             // the importer has made it; else it is inside of a pattern
-    bool kept_float;       // no encoding: its range leaves too few steps
-    bool must_float;       // no encoding: the op that makes it has no integer form
-    bool fused;            // no encoding: it is inside of a quantized op
-    bool symmetric;        // the middle of the range must be 0
-    bool fixed;            // low and high are given by the op that makes it
-    double low, high;      // chosen range; of the first of those that share
+    bool is_state;     // kept outside between executions; holds quantized values there
+    bool seen;         // the importer has made it; else it is inside of a pattern
+    bool kept_float;   // no encoding: its range leaves too few steps
+    bool must_float;   // no encoding: the op that makes it has no integer form
+    bool fused;        // no encoding: it is inside of a quantized op
+    bool symmetric;    // the middle of the range must be 0
+    bool fixed;        // low and high are given by the op that makes it
+    bool open;         // ... and high is one step beyond the range
+    double low, high;  // chosen range; of the first of those that share
+    unsigned set_bits; // fixed for this value (override.h), 0: the scheme's
+    const struct qz_encoding *given; // the encoding that a file has for it, or NULL
     struct qz_value *like; // shares the encoding of this one; NULL: it is the first itself
     qz_stats stats;
     qz_gram *gram;  // of its last dimension, or NULL; in the arena

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Shared encodings and ranges.
+#include "quantizer/override.h"
 #include "quantizer/plan.h"
 
 #include <math.h>
@@ -25,15 +26,27 @@ static bool can_share(const qz_value *v) {
     return qz_is_activation(v) || (qz_is_float_constant(v) && qz_count(v) > 0);
 }
 
+// Values with different encodings of a file do not share one.
+static bool same_given(const qz_value *a, const qz_value *b) {
+    const qz_encoding *x = a->given, *y = b->given;
+    return !x || !y ||
+           (x->bits == y->bits && x->n == 1 && y->n == 1 && x->scales[0] == y->scales[0] &&
+            x->offsets[0] == y->offsets[0]);
+}
+
 static void share(qz_value *a, qz_value *b) {
     qz_value *x = qz_first(a), *y = qz_first(b);
-    if (x == y || (x->fixed && y->fixed && (x->low != y->low || x->high != y->high)))
+    if (x == y || (x->fixed && y->fixed && (x->low != y->low || x->high != y->high)) ||
+        !same_given(x, y))
         return;
     bool from_y = y->fixed && !x->fixed;
     double low = y->low, high = y->high;
     qz_share(x, y);
+    x->given = x->given ? x->given : y->given;
+    x->set_bits = x->set_bits > y->set_bits ? x->set_bits : y->set_bits;
     if (from_y) {
         x->fixed = true;
+        x->open = y->open;
         x->low = low;
         x->high = high;
     }
@@ -112,18 +125,17 @@ void qz_plan_states(qz_graph *g, const qz_graph *other) {
 
 // --- rules of ops
 
-static void fix(const qz_graph *g, const ox_node *n, unsigned bits) {
-    double steps = ldexp(1, (int)bits);
+static void fix(const qz_graph *g, const ox_node *n) {
     qz_value *v = n->n_out ? qz_find(g, n->out[0]) : NULL;
     if (!v || !qz_is_activation(v))
         return;
     if (qz_is(n, "Sigmoid") || qz_is(n, "HardSigmoid")) { // scale 2^-bits is the HTP's own
-        v->fixed = true;
-        v->high = (steps - 1) / steps;
+        v->fixed = v->open = true;
+        v->high = 1;
     } else if (qz_is(n, "Tanh")) {
-        v->fixed = true;
+        v->fixed = v->open = true;
         v->low = -1;
-        v->high = (steps / 2 - 1) / (steps / 2);
+        v->high = 1;
     } else if (qz_is(n, "Softmax")) {
         v->fixed = true;
         v->high = 1;
@@ -135,7 +147,8 @@ static void fuse_clips(const qz_graph *g, const ox_node *n) {
     static const char *const makers[] = {"Conv",   "ConvTranspose", "Gemm",
                                          "MatMul", "Add",           "BatchNormalization"};
     qz_value *x = n->n_in ? qz_find(g, n->in[0]) : NULL;
-    if ((!qz_is(n, "Relu") && !qz_is(n, "Clip")) || !x || x->n_uses != 1 || x->is_output)
+    if ((!qz_is(n, "Relu") && !qz_is(n, "Clip")) || !x || x->n_uses != 1 || x->is_output ||
+        x->given)
         return;
     for (size_t i = 0; i < sizeof makers / sizeof makers[0]; i++)
         if (qz_is(x->maker, makers[i]))
@@ -161,21 +174,23 @@ qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme) {
     const ox_graph *og = g->model->graph;
     note_constants(g);
     for (uint32_t i = 0; i < og->n_nodes; i++) {
-        fix(g, &og->nodes[i], scheme->act_bits);
+        fix(g, &og->nodes[i]);
         fuse_clips(g, &og->nodes[i]);
     }
-    for (uint32_t i = 0; i < og->n_nodes; i++) {
-        const ox_node *n = &og->nodes[i];
-        qz_value *b = n->n_in > 1 ? qz_find(g, n->in[1]) : NULL;
-        if (qz_is(n, "MatMul") && scheme->act_bits == 16 && b && qz_is_activation(b))
-            qz_first(b)->symmetric = true;
-        if (!qz_is(n, "Concat"))
-            share_moved(g, n);
-    }
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        if (!qz_is(&og->nodes[i], "Concat"))
+            share_moved(g, &og->nodes[i]);
     share_states(g);
     for (uint32_t i = 0; i < og->n_nodes; i++)
         if (qz_is(&og->nodes[i], "Concat"))
             share_concat(g, &og->nodes[i]);
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        qz_value *b = n->n_in > 1 ? qz_find(g, n->in[1]) : NULL;
+        if (qz_is(n, "MatMul") && b && qz_is_activation(b) &&
+            qz_bits_of(qz_first(b), scheme->act_bits) == 16)
+            qz_first(b)->symmetric = true;
+    }
     return QRN_OK;
 }
 
@@ -219,31 +234,47 @@ static void clamp_mask(const qz_graph *g, const ox_node *softmax) {
 
 // --- encodings
 
-static void choose_range(qz_value *v, const qz_scheme *scheme) {
+static void choose_range(qz_value *v, const qz_scheme *scheme, unsigned bits) {
     v->low = v->stats.min;
     v->high = v->stats.max;
     if (scheme->method == QZ_PERCENTILE)
         qz_stats_percentile(&v->stats, scheme->tail, &v->low, &v->high);
     else if (scheme->method == QZ_LEAST_ERROR)
-        qz_stats_least_error(&v->stats, scheme->act_bits, &v->low, &v->high);
-    if (scheme->act_bits == 16 && scheme->method == QZ_MINMAX && !v->data) {
+        qz_stats_least_error(&v->stats, bits, &v->low, &v->high);
+    if (bits == 16 && scheme->method == QZ_MINMAX && !v->data) {
         v->low *= HEADROOM;
         v->high *= HEADROOM;
     }
 }
 
-static qz_enc encode(const qz_value *v, unsigned bits) {
+qz_enc qz_encode(const qz_value *v, unsigned bits, bool symmetric) {
     double low = v->low < 0 ? v->low : 0, high = v->high > 0 ? v->high : 0;
     double steps = ldexp(1, (int)bits) - 1;
     if (high - low < 1e-7) // constant zero, or as good as
         high = low + 1e-4;
-    if (v->symmetric) {
+    if (symmetric) {
         double most = high > -low ? high : -low;
         double half = bits == 16 ? MOST_16 : ldexp(1, (int)bits - 1) - 1;
         return (qz_enc){bits, (float)(most / half), 1 << (bits - 1)};
     }
-    float scale = (float)((high - low) / steps);
+    float scale = (float)((high - low) / (v->fixed && v->open ? steps + 1 : steps));
     return (qz_enc){bits, scale, (int32_t)lrint(-low / (double)scale)};
+}
+
+// A value that is the first of those that share.
+static void choose_encoding(qz_value *v, const qz_scheme *scheme) {
+    unsigned bits = qz_bits_of(v, scheme->act_bits);
+    if (v->given && v->given->n == 1) {
+        v->low = qz_encoding_min(v->given, 0);
+        v->high = qz_encoding_max(v->given, 0);
+        v->enc = (qz_enc){v->given->bits, v->given->scales[0], -v->given->offsets[0]};
+        return;
+    }
+    if ((!v->fixed && !v->stats.n) || (scheme->only_given && !v->data))
+        return;
+    if (!v->fixed)
+        choose_range(v, scheme, bits);
+    v->enc = qz_encode(v, bits, v->symmetric);
 }
 
 // --- float16 islands
@@ -259,7 +290,8 @@ static void choose_floats(qz_graph *g, const qz_scheme *scheme) {
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
         bool reaches = v->low > -FP16_REACH && v->high < FP16_REACH;
-        if (!v->like && v->enc.bits == 16 && !v->fixed && !v->data && reaches)
+        bool free = !v->fixed && !v->set_bits && !v->data;
+        if (!v->like && v->enc.bits == 16 && free && reaches)
             v->kept_float = middle_db(v) < scheme->float_below_db;
     }
     for (uint32_t i = 0; i < g->n_values; i++) { // what is stored outside keeps its encoding
@@ -309,19 +341,16 @@ void qz_plan_float(qz_graph *g, const char *node) {
 qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
     const ox_graph *og = g->model->graph;
     if (!scheme->act_bits)
-        return QRN_OK;
+        return QRN_OK; // weights alone
     for (uint32_t i = 0; i < og->n_nodes; i++)
         if (qz_is(&og->nodes[i], "Softmax"))
             clamp_mask(g, &og->nodes[i]);
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
-        if (v->like || !can_share(v) || (!v->fixed && !v->stats.n))
-            continue;
-        if (!v->fixed)
-            choose_range(v, scheme);
-        v->enc = encode(v, scheme->act_bits);
+        if (!v->like && can_share(v))
+            choose_encoding(v, scheme);
     }
-    if (scheme->act_bits == 16 && scheme->float_below_db > 0)
+    if (scheme->float_below_db > 0)
         choose_floats(g, scheme);
     for (uint32_t i = 0; i < g->n_values; i++) // the first of a group keeps its own until the end
         if (g->values[i]->like)

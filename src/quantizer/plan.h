@@ -16,6 +16,7 @@ typedef struct qz_scheme {
     qz_method method;     // for activations
     double float_below_db; // 16-bit values that lose more than this stay float; 0: none does
     double tail;           // QZ_PERCENTILE: share of the values cut off at each end
+    bool only_given;       // constants that no file of encodings lists stay float
 } qz_scheme;
 
 // Joins values that share an encoding and applies the rules of ops. After calibration; before
@@ -33,6 +34,9 @@ void qz_plan_states(qz_graph *g, const qz_graph *other);
 void qz_plan_float(qz_graph *g, const char *node);
 // Chooses the ranges and encodings. May be called again.
 qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme);
+
+// The encoding of a value's chosen range in that many bits.
+qz_enc qz_encode(const qz_value *v, unsigned bits, bool symmetric);
 
 // How input i of a node is held, if it is constant.
 typedef enum qz_role {

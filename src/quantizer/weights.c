@@ -5,6 +5,7 @@
 
 #include "base/fp16.h"
 #include "base/mem.h"
+#include "quantizer/encodings_json.h"
 
 #include <math.h>
 #include <string.h>
@@ -106,6 +107,7 @@ static qrn_status search_scales(const qz_value *w, const groups *g, const qz_gra
 static void put(qz_constant *c, size_t i, int32_t q) {
     switch (c->type) {
     case OX_I4:
+    case OX_U4:
         ((uint8_t *)c->data)[i / 2] |= (uint8_t)((q & 15) << (4 * (i & 1)));
         break;
     case OX_I8:
@@ -217,6 +219,69 @@ qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_sche
     return s;
 }
 
+// --- scales of a file
+
+static qrn_status wrong_given(const qz_value *w, const char *what, uint32_t expected) {
+    return QRN_FAIL(QRN_E_SHAPE, "tensor '%s' has %u scales in the file of encodings; %s are %u",
+                    w->name, w->given->n, what, expected);
+}
+
+// Which value belongs to which scale of the file.
+static qrn_status given_groups(const qz_value *w, const ox_node *n, groups *g, int32_t *axis) {
+    const qz_encoding *q = w->given;
+    int32_t channel = 0, summed = 0;
+    bool axes = qz_weight_axes(n, w, &channel, &summed);
+    *g = (groups){.count = qz_count(w), .n = q->n};
+    *axis = q->axis != QZ_NO_AXIS ? q->axis : q->block ? summed : channel;
+    *axis += *axis < 0 ? (int32_t)w->rank : 0;
+    if (q->n == 1 && !q->block)
+        return QRN_OK;
+    if (!axes || *axis < 0 || *axis >= (int32_t)w->rank)
+        return QRN_FAIL(QRN_E_SHAPE, "tensor '%s': several scales, but no axis %d of channels",
+                        w->name, (int)*axis);
+    uint32_t length = w->dims[*axis];
+    if (!q->block) {
+        g->length = length;
+        g->inner = 1;
+        for (uint32_t d = (uint32_t)*axis + 1; d < w->rank; d++)
+            g->inner *= w->dims[d];
+        return q->n == length ? QRN_OK : wrong_given(w, "channels", length);
+    }
+    bool matrix = w->rank >= 2 && *axis < 2 && g->count == (size_t)w->dims[0] * w->dims[1];
+    if (!matrix || length % q->block)
+        return QRN_FAIL(QRN_E_SHAPE, "tensor '%s': blocks of %u do not fit its shape", w->name,
+                        q->block);
+    g->block = q->block;
+    g->rows = w->dims[0];
+    g->columns = w->dims[1];
+    g->down = *axis == 0;
+    return g->count / q->block == q->n ? QRN_OK
+                                       : wrong_given(w, "blocks", (uint32_t)(g->count / q->block));
+}
+
+qrn_status qz_quantize_given(const qz_value *w, const ox_node *n, qz_constant *out) {
+    const qz_encoding *q = w->given;
+    static const int types[2][3] = {{OX_U4, OX_U8, OX_U16}, {OX_I4, OX_I8, OX_I16}};
+    int32_t axis = 0, middle = 1 << (q->bits - 1);
+    groups g;
+    QRN_TRY(given_groups(w, n, &g, &axis));
+    QRN_TRY(make(w, types[q->symmetric][q->bits == 4 ? 0 : q->bits == 8 ? 1 : 2], g.n, out));
+    out->axis = axis;
+    out->block = q->block;
+    out->zero = q->symmetric ? 0 : -q->offsets[0];
+    for (uint32_t i = 0; i < g.n; i++) {
+        bool columns = q->multiples && g.down; // of a matrix [blocks][channels]
+        out->scales[i] =
+            columns ? q->multiples[i] * q->channel_scales[i % q->n_channels] : q->scales[i];
+    }
+    double low = q->symmetric ? -middle : 0, high = low + 2.0 * middle - 1;
+    for (size_t i = 0; i < g.count; i++) {
+        double v = rint((double)at(w, i) / (double)out->scales[group_of(&g, i)]) + out->zero;
+        put(out, i, (int32_t)clip(v, low, high));
+    }
+    return QRN_OK;
+}
+
 qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,
                             qz_constant *out) {
     size_t n = qz_count(b);
@@ -237,12 +302,12 @@ qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *w
     return QRN_OK;
 }
 
-qrn_status qz_quantize_operand(const qz_value *v, qz_constant *out) {
-    double most = ldexp(1, (int)v->enc.bits) - 1;
-    QRN_TRY(make(v, v->enc.bits == 16 ? OX_U16 : OX_U8, 1, out));
-    out->scales[0] = v->enc.scale;
+qrn_status qz_quantize_operand(const qz_value *v, const qz_enc *enc, qz_constant *out) {
+    double most = ldexp(1, (int)enc->bits) - 1;
+    QRN_TRY(make(v, enc->bits == 16 ? OX_U16 : OX_U8, 1, out));
+    out->scales[0] = enc->scale;
     for (size_t i = 0, n = qz_count(v); i < n; i++) {
-        double q = rint((double)at(v, i) / (double)v->enc.scale) + v->enc.zero;
+        double q = rint((double)at(v, i) / (double)enc->scale) + enc->zero;
         put(out, i, (int32_t)clip(q, 0, most));
     }
     return QRN_OK;

@@ -6,12 +6,12 @@
 
 #include "quantizer/plan.h"
 
-// Quantized values of a constant: real = scale * (q - zero), zero 0 unless it is a constant
-// operand.
+// Quantized values of a constant: real = scale * (q - zero); zero is 0 for signed types.
 typedef struct qz_constant {
     int type; // ox_type of the values
     void *data;
     size_t bytes;
+    int32_t zero;
     float *scales;
     uint32_t n_scales; // 1: one for the tensor
     int32_t axis;      // of the scales, where there are more
@@ -26,10 +26,12 @@ void qz_constant_free(qz_constant *c); // a cleared one is fine
 // as gram.h says.
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
                               const qz_gram *gram, qz_constant *out);
+// The same with the scales that a file has for it (w->given).
+qrn_status qz_quantize_given(const qz_value *w, const ox_node *n, qz_constant *out);
 // int32 values of a bias whose real ones are scale * weight scale; data NULL: they do not fit.
 qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *weight,
                             qz_constant *out);
-// A constant beside an activation, with the encoding that was chosen for it.
-qrn_status qz_quantize_operand(const qz_value *v, qz_constant *out);
+// A constant beside an activation.
+qrn_status qz_quantize_operand(const qz_value *v, const qz_enc *enc, qz_constant *out);
 
 #endif

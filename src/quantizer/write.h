@@ -6,6 +6,7 @@
 #define QRN_QUANTIZER_WRITE_H
 
 #include "frontend/onnx/writer/wire_write.h"
+#include "quantizer/encodings_json.h"
 #include "quantizer/plan.h"
 
 // The file of constants beside one or more models; equal ones are stored once.
@@ -22,8 +23,8 @@ typedef struct qz_written {
 } qz_written;
 
 // The model's bytes into `out`, which the caller frees. Constants of 1 KiB and more go to `weights`
-// unless it is NULL.
+// unless it is NULL. `encodings` (or NULL) gets every encoding of the model.
 qrn_status qz_write(qz_graph *g, const qz_scheme *scheme, qz_weights_file *weights, ox_writer *out,
-                    qz_written *report);
+                    qz_encodings *encodings, qz_written *report);
 
 #endif

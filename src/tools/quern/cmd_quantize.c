@@ -7,6 +7,7 @@
 #include "tools/quern/commands.h"
 #include "tools/quern/llm_files.h"
 #include "tools/quern/quantize_check.h"
+#include "tools/quern/quantize_overrides.h"
 #include "tools/quern/report.h"
 #include "tools/quern/samples.h"
 
@@ -21,6 +22,7 @@
 typedef struct quantize_options {
     qt_input_options in;
     qt_text_options text;
+    qt_override_options single;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
     uint64_t block, threads;
     double percentile, float_below;
@@ -69,6 +71,8 @@ static const qt_flag data_flags[] = {
     {0},
 };
 
+static const qt_flag single_flags[] = {QT_OVERRIDE_FLAGS(quantize_options, single), {0}};
+
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(quantize_options, in), {0}};
 
 // One model on its way.
@@ -77,6 +81,7 @@ typedef struct subject {
     char *target; // file to write
     ox_model *model;
     qz_graph *graph;
+    qz_encodings *given; // of a file, or NULL
     ox_writer bytes;
     qz_written written;
     uint32_t n_parts, n_refused; // on the HTP
@@ -88,7 +93,8 @@ typedef struct job {
     subject *models;
     size_t n;
     qt_samples samples;
-    char *weights_path; // NULL: constants are in the models
+    qz_encodings *exported; // or NULL
+    char *weights_path;     // NULL: constants are in the models
     const char *weights_name;
 } job;
 
@@ -124,9 +130,12 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
         qt_error("--calibration and --text exclude each other");
         return QT_EXIT_USAGE;
     }
-    if (s->act_bits && !o->calibration && !o->text.text && !o->in.random) {
+    bool samples = o->calibration || o->text.text || o->in.random;
+    s->only_given = o->single.encodings && !samples;
+    if (s->act_bits && !samples && !o->single.encodings) {
         qt_error("--calibration DATA is needed: ranges of activations follow from samples (or "
-                 "--text for a language model, --random to try things out)");
+                 "--text for a language model, --encodings for those of a file, --random to try "
+                 "things out)");
         return QT_EXIT_USAGE;
     }
     if (s->weight_bits == 16 && s->act_bits == 8) {
@@ -149,9 +158,17 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
     return QT_EXIT_OK;
 }
 
-static int check_usage(const quantize_options *o) {
+static int check_usage(const quantize_options *o, size_t n_models) {
+    if (o->single.exported && n_models > 1) {
+        qt_error("--export-encodings goes with one model, found %zu", n_models);
+        return QT_EXIT_USAGE;
+    }
     if (!o->output) {
         qt_error("--output is needed: the model to write");
+        return QT_EXIT_USAGE;
+    }
+    if (o->single.version && !o->single.exported) {
+        qt_error("--encodings-version needs --export-encodings: the file to write");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
@@ -213,6 +230,9 @@ static int open_models(job *j, const qt_list *args) {
             return code;
         if (qz_graph_create(m->model, &m->graph) != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
+        code = qt_overrides_apply(&j->opt->single, m->graph, m->path, &m->given);
+        if (code != QT_EXIT_OK)
+            return code;
     }
     return name_targets(j, args);
 }
@@ -292,6 +312,13 @@ static int plan(job *j) {
 
 // --- results
 
+// An empty list for each round of writing.
+static qrn_status list_exported(job *j) {
+    qz_encodings_free(j->exported);
+    j->exported = NULL;
+    return j->opt->single.exported ? qz_encodings_create(&j->exported) : QRN_OK;
+}
+
 static int write_models(job *j) {
     qz_weights_file *weights = NULL;
     if (j->weights_path && qz_weights_begin(j->weights_path, j->weights_name, &weights) != QRN_OK) {
@@ -301,9 +328,10 @@ static int write_models(job *j) {
     for (size_t i = 0; i < j->n; i++) {
         subject *m = &j->models[i];
         qt_progress("writing", i, j->n);
-        if (qz_write(m->graph, &j->scheme, weights, &m->bytes, &m->written) != QRN_OK) {
+        if (list_exported(j) != QRN_OK || qz_write(m->graph, &j->scheme, weights, &m->bytes,
+                                                   j->exported, &m->written) != QRN_OK) {
             qz_weights_abort(weights);
-            return failed(m->path, QT_EXIT_FAILURE);
+            return failed(m->path, m->given ? QT_EXIT_REFUSED : QT_EXIT_FAILURE);
         }
     }
     qt_progress(NULL, 0, 0);
@@ -378,9 +406,11 @@ static void release(job *j) {
     for (size_t i = 0; j->models && i < j->n; i++) {
         ox_writer_free(&j->models[i].bytes);
         qz_graph_destroy(j->models[i].graph);
+        qz_encodings_free(j->models[i].given);
         ox_model_close(j->models[i].model);
         free(j->models[i].target);
     }
+    qz_encodings_free(j->exported);
     qt_samples_close(&j->samples);
     free(j->models);
     free(j->weights_path);
@@ -389,7 +419,7 @@ static void release(job *j) {
 static int run(const void *options, const qt_list *args) {
     job j = {.opt = options};
     qt_set_quiet(j.opt->quiet);
-    int code = check_usage(j.opt);
+    int code = check_usage(j.opt, args->n);
     if (code == QT_EXIT_OK)
         code = read_scheme(j.opt, &j.scheme);
     bool text = j.opt->text.text != NULL, samples = text || j.opt->calibration || j.opt->in.random;
@@ -413,6 +443,8 @@ static int run(const void *options, const qt_list *args) {
         code = plan(&j);
     if (code == QT_EXIT_OK)
         code = write_and_check(&j);
+    if (code == QT_EXIT_OK && j.exported)
+        code = qt_overrides_export(&j.opt->single, j.exported);
     if (code == QT_EXIT_OK && j.n > 1)
         code = qt_llm_files_copy(j.models[0].path, j.opt->output);
     if (code == QT_EXIT_OK && !j.opt->quiet)
@@ -433,9 +465,14 @@ const qt_command qt_quantize_command = {
              "Several models, such as prefill and decode of a language model, are calibrated by "
              "the first one: they must compute the same in other shapes. They share a file of "
              "weights and the encodings of their states (past_X, new_X).",
-    .groups = {{"options", flags}, {"samples", data_flags}, {"pictures", picture_flags}},
+    .groups = {{"options", flags},
+               {"samples", data_flags},
+               {"single tensors", single_flags},
+               {"pictures", picture_flags}},
     .examples = {{"quern quantize net.onnx -o net_a8.onnx --calibration images.npz",
                   "8 bits, ranges from samples."},
+                 {"quern quantize net.onnx -o net_q.onnx --encodings net.encodings",
+                  "With the encodings of AIMET, without samples."},
                  {"quern quantize prefill.onnx decode.onnx -o a16w8 -s a16w8 -c text.npz",
                   "A language model."}},
     .options_size = sizeof(quantize_options),

@@ -9,6 +9,7 @@
 #include "tools/quern/data_format.h"
 #include "tools/quern/dlc.h"
 #include "tools/quern/dlc_source.h"
+#include "tools/quern/quantize_overrides.h"
 #include "tools/quern/report.h"
 #include "tools/quern/soc.h"
 
@@ -33,6 +34,8 @@ static const qt_flag flags[] = {
     {"graph-name", 'g', QT_LIST, "NAME", AT(names), NULL,
      "of the graph, once for each model (default: the name of the file)"},
     QT_DIM_FLAG(qt_compile_options, in),
+    {"encodings", 'e', QT_FILE, "FILE", AT(encodings), NULL,
+     "quantize a float model with this JSON of AIMET, or a converter's overrides"},
     {"updatable", 'u', QT_LIST, "NAME", AT(updatable), NULL,
      "constants that adapters replace, such as 'lora_*'"},
     {"adapter", 'a', QT_LIST, "FILE", AT(adapters), NULL,
@@ -59,6 +62,7 @@ typedef struct part {
     const char *path;
     char *name;
     ox_model *model;
+    ox_writer bytes; // of a model that encodings were put on
     qt_inputs in;
     ox_result result; // of a model
     uint32_t n_ops;
@@ -156,6 +160,10 @@ static int check_options(const qt_compile_options *o, const qt_list *args) {
         qt_error("--%s does not go with a DLC file as the model", o->names.n       ? "graph-name"
                                                                   : o->updatable.n ? "updatable"
                                                                                    : "adapter");
+        return QT_EXIT_USAGE;
+    }
+    if (o->encodings && has_dlc) {
+        qt_error("--encodings does not go with a DLC file as the model");
         return QT_EXIT_USAGE;
     }
     if (o->adapters.n && is_dlc(o)) {
@@ -265,6 +273,8 @@ static int refused(const part *p) {
 static int compile_part(job *j, part *p, const qt_input_options *in) {
     static const qt_list no_files;
     int code = qt_open_model(p->path, &p->model);
+    if (code == QT_EXIT_OK && j->opt->encodings)
+        code = qt_overrides_encode(j->opt->encodings, p->path, &p->model, &p->bytes);
     if (code == QT_EXIT_OK)
         code = qt_inputs_open(p->model, in, &no_files, 0, &p->in);
     if (code != QT_EXIT_OK)
@@ -428,6 +438,7 @@ int qt_compile_models(const qt_compile_options *options, const qt_list *args) {
             qc_graph_destroy(j.parts[i].result.graph);
         qt_inputs_close(&j.parts[i].in);
         ox_model_close(j.parts[i].model);
+        ox_writer_free(&j.parts[i].bytes);
         free(j.parts[i].name);
     }
     qc_close(j.client);

@@ -13,6 +13,7 @@ typedef struct qt_compile_options {
     qt_input_options in; // only dims
     const char *output;
     const char *formats;         // file of data formats, or NULL
+    const char *encodings;       // file of encodings for a float model, or NULL
     qt_list names;               // of graphs; those of the files for the rest
     qt_list updatable, adapters; // of constants; files with other values for them
     uint64_t vtcm_mb, level, hvx_threads, cores;

@@ -46,7 +46,7 @@ typedef struct qt_example {
     const char *command, *text;
 } qt_example;
 
-#define QT_MAX_GROUPS 4
+#define QT_MAX_GROUPS 6
 
 typedef struct qt_command {
     const char *name;

@@ -134,11 +134,11 @@ static json_t *as_json(const qt_quantized *q, const checked *c) {
                               json_pack("{s:o,s:o,s:o}", "name", qt_json_text(c->outputs[i].name),
                                         "sqnr_db", qt_json_number(qt_sqnr_db(&c->outputs[i].c)),
                                         "cosine", qt_json_number(qt_cosine(&c->outputs[i].c))));
-    return json_pack("{s:o,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(q->path), "quantized",
+    return json_pack("{s:o,s:I,s:I,s:I,s:o,s:I,s:o}", "model", qt_json_text(q->path), "quantized",
                      (json_int_t)q->written->n_quantized, "float", (json_int_t)q->written->n_float,
                      "constant_bytes", (json_int_t)q->written->weight_bytes, "partitions",
-                     q->check ? json_integer((json_int_t)q->n_parts) : json_null(), "outputs",
-                     outputs);
+                     q->check ? json_integer((json_int_t)q->n_parts) : json_null(), "refused",
+                     (json_int_t)q->n_refused, "outputs", outputs);
 }
 
 int qt_quantized_report(const qt_quantized *q, json_t *list) {
