@@ -233,7 +233,8 @@ static bool same(const proof *p, const stage *s, qrn_status status, const result
 // How far floats may be from the reference's, as a share of the largest magnitude of the output.
 // Matmuls of fp16 activations and quantized weights are as good as fp16, to which they are rounded.
 static double nearness(const proof *p, qrn_dtype t) {
-    if (p->family == &qrn_family_weight_only && ((const qrn_weight_only_args *)p->call->args)->fp16)
+    const qrn_weight_only_args *a = p->family == &qrn_family_weight_only ? p->call->args : NULL;
+    if (a && a->fp16 && a->run <= QRN_GEMV_SHORT_RUN)
         t = QRN_DTYPE_F16;
     return t == QRN_DTYPE_F64    ? 1e-9
            : t == QRN_DTYPE_F32  ? 1e-4

@@ -4,8 +4,8 @@
 // run of a row is a power of two times integers of 24 bits, each the sum of three signed bytes
 // (planes) times 1, 256 and 65536. Elements lose what is below 2^-23 of the largest of their run,
 // which is what single precision loses when it sums them; sums of products are exact. Rows of fp16
-// numbers, whose results are rounded to fp16, have two planes: an element loses up to 2^-15 of the
-// largest one of its run, an 8th of what fp16 itself may lose of that one.
+// numbers in short runs, whose results are rounded to fp16, have two planes: an element loses up to
+// 2^-15 of the largest one of its run, an 8th of what fp16 itself may lose of that one.
 #ifndef QRN_KERNELS_GEMM_GEMV_PLANES_H
 #define QRN_KERNELS_GEMM_GEMV_PLANES_H
 

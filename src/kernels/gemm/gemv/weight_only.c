@@ -20,7 +20,10 @@ static qrn_dense_plan plan_of(const qrn_kcall *k) {
     return qrn_dense_plan_of(&a->dense, k->in[0], k->out[0]);
 }
 
-static uint32_t planes_of(const qrn_weight_only_args *a) { return a->fp16 ? 2 : QRN_GEMV_PLANES; }
+// A long run may hold an outlier beside which 16 bits leave nothing of the other elements.
+static uint32_t planes_of(const qrn_weight_only_args *a) {
+    return a->fp16 && a->run <= QRN_GEMV_SHORT_RUN ? 2 : QRN_GEMV_PLANES;
+}
 
 // Panel u of the weights.
 static qrn_gemv_panel panel_of(const qrn_kcall *k, size_t u) {

@@ -12,13 +12,15 @@
 //   out[0] y        f32
 // The reference row computes in double and rounds once: the definition. The others sum a run in
 // single precision before they scale it, or exactly with x as integers of 24 bits, of 16 where x
-// is fp16 (gemv_planes.h).
+// is fp16 and runs are short (gemv_planes.h).
 // Results do not depend on the number of tasks.
 #ifndef QRN_KERNELS_GEMM_WEIGHT_ONLY_H
 #define QRN_KERNELS_GEMM_WEIGHT_ONLY_H
 
 #include "kernels/gemm/dense/dense_planes.h"
 #include "kernels/gemm/tiles/gemm_f32.h"
+
+#define QRN_GEMV_SHORT_RUN 128 // elements of fp16 rows that may become integers of 16 bits
 
 typedef struct qrn_weight_only_args {
     qrn_dense_args dense; // group 1
