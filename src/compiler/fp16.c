@@ -391,10 +391,19 @@ static bool selects(const qrn_lowering *lo, const qrn_cstep *s) {
     return false;
 }
 
+// Does a Cast read floats that an op of the graph has made? They are rounded.
+static bool casts_rounded(const qrn_lowering *lo, const qrn_cstep *s) {
+    const qrn_cvalue *x = &lo->cg->values[s->in[0]];
+    return s->op == &qrn_cop_cast && x->kind == QRN_CV_TEMP && x->dtype == QRN_DTYPE_F32 &&
+           x->tensor_id && lo->copies[x->tensor_id];
+}
+
 // Steps on the bytes of their operands move them, but for these families and a user's ops.
 static bool computes(const qrn_lowering *lo, const qrn_cstep *s) {
     if (s->op == &qrn_cop_round_fp16 || !lo->node->op)
         return s->op != &qrn_cop_round_fp16;
+    if (casts_rounded(lo, s))
+        return false;
     bool raw = s->domain == QRN_DOMAIN_RAW;
     return raw ? s->op == &qrn_cop_cast || s->op == &qrn_cop_lut || s->op == &qrn_cop_binary
                : !selects(lo, s);
