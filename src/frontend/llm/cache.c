@@ -110,7 +110,8 @@ static qrn_status make_runner(ql_model *m, runner *r) {
         if (!r->in[i] && !(r->in[i] = own(m, ql_tensor_bytes(&g->inputs[i]))))
             return no_memory();
     for (uint32_t i = 0; i < g->n_outputs; i++)
-        if (!(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
+        if ((i != r->at.logits || r->at.tokens == 1) &&
+            !(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
             return no_memory();
     return QRN_OK;
 }
@@ -354,6 +355,25 @@ static qrn_status check_feed(const ql_model *m, const uint32_t *tokens, uint32_t
     return QRN_OK;
 }
 
+// Logits of a chunk of tokens are large, and one row of them is wanted: they have memory while the
+// graph is executed.
+static qrn_status execute(ql_model *m, const runner *r, uint32_t count) {
+    const ql_tensor *t = &r->g->outputs[r->at.logits];
+    void **logits = &r->out[r->at.logits];
+    bool kept = *logits != NULL;
+    if (!kept && !(*logits = qrn_alloc(ql_tensor_bytes(t))))
+        return no_memory();
+    qrn_status s = r->g->execute(r->g->ctx, (const void *const *)r->in, r->out);
+    if (s == QRN_OK)
+        ql_tensor_load(t, *logits, r->at.logit_rows == 1 ? 0 : (size_t)(count - 1) * r->at.vocab,
+                       r->at.vocab, m->logits);
+    if (!kept) {
+        qrn_free(*logits);
+        *logits = NULL;
+    }
+    return s;
+}
+
 qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (*is_over)(void *),
                          void *ctx, ql_fed *out) {
     *out = (ql_fed){.logits = m->logits};
@@ -370,14 +390,11 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
             fill_positions(m, r);
         fill_angles(m, r);
         fill_mask(m, r, count);
-        QRN_TRY(r->g->execute(r->g->ctx, (const void *const *)r->in, r->out));
+        QRN_TRY(execute(m, r, count));
         keep(m, r, count);
         m->position += count;
         out->done += count;
         out->executions++;
-        ql_tensor_load(&r->g->outputs[r->at.logits], r->out[r->at.logits],
-                       r->at.logit_rows == 1 ? 0 : (size_t)(count - 1) * r->at.vocab, r->at.vocab,
-                       m->logits);
     }
     return QRN_OK;
 }
