@@ -23,7 +23,8 @@ PROGRAMS = [("qnn-net-run", "net_run/nr_flags.c"),
             ("qnn-context-binary-utility", "context_utility/context_utility.c"),
             ("qnn-throughput-net-run", "throughput/throughput.c"),
             ("qnn-platform-validator", "platform_validator/platform_validator.c"),
-            ("qnn-architecture-checker", "architecture_checker/architecture_checker.c")]
+            ("qnn-architecture-checker", "architecture_checker/architecture_checker.c"),
+            ("qnn-accuracy-debugger", "accuracy_debugger/main.c")]
 CONFIGS = [("--config_file", "sdk/run_config.c", {
                 "top": "", "extension": "backend_extensions.", "context": "context_configs.",
                 "graph": "graph_configs[].", "profile": "profile_configs.",
