@@ -26,7 +26,7 @@ endforeach()
 get_property(sdk_programs GLOBAL PROPERTY QUERN_SDK_PROGRAMS)
 foreach(program IN ITEMS quern qairt-dlc-info qairt-dlc-diff qairt-dlc-to-json
         qnn_executor_runner qnn-profile-viewer
-        qnn-op-package-generator qnn-onnx-converter qnn-model-lib-generator ${sdk_programs})
+        qnn-op-package-generator qnn-model-lib-generator ${sdk_programs})
     if(TARGET ${program})
         quern_sdk_link(bin "${CMAKE_INSTALL_BINDIR}" "${program}")
     endif()

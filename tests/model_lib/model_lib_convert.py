@@ -246,6 +246,87 @@ def test_custom_ops_go_to_the_package_of_their_definition(tmp_path):
     assert code == 1 and "node 'cube' cannot be made" in said
 
 
+CUSTOM = """
+- IOName: image
+  Layout:
+    Model: NCHW
+    Custom: NHWC
+  Datatype: uint8
+  QuantParam:
+    Type: QNN_DEFINITION_DEFINED
+    Scale: 0.5
+    Offset: 0
+- IOName: probabilities
+  Datatype: float16
+"""
+
+
+def test_inputs_and_outputs_of_another_layout_and_type(tmp_path):
+    (tmp_path / "io.yaml").write_text(CUSTOM)
+    view = convert(tmp_path, DIGITS / "digits.onnx", "-b", "1", "--custom_io", "io.yaml")
+    kinds = {k: (t["data_type"], t["current_dims"]) for k, t in view["graph"]["tensors"].items()}
+    assert kinds["image"] == (0x0408, [1, 8, 8, 1]) and kinds["probabilities"] == (0x0216, [1, 10])
+    assert view["graph"]["tensors"]["image"]["quant_params"]["scale_offset"] == {
+        "scale": 0.5, "offset": 0}
+    x = image()
+    code, said = run(tmp_path, library(tmp_path),
+                     [np.round(x / 0.5).astype(np.uint8).transpose(0, 2, 3, 1)])
+    assert code == 0, said
+    want = reference(DIGITS / "digits.onnx", {"image": np.round(x / 0.5) * np.float32(0.5)})[0]
+    got = np.fromfile(tmp_path / "probabilities.raw", np.float16).astype(np.float32)
+    np.testing.assert_allclose(got, want.ravel(), atol=1e-3)
+
+
+def test_a_template_of_custom_io_changes_nothing(tmp_path):
+    p = program(tmp_path, "qnn-onnx-converter", "-i", DIGITS / "digits.onnx",
+                "--dump_custom_io_config_template", "io.yaml")
+    assert p.returncode == 0 and [f.name for f in tmp_path.iterdir()] == ["io.yaml"], p.stderr
+    plain = convert(tmp_path, DIGITS / "digits.onnx", "-b", "1")
+    again = convert(tmp_path, DIGITS / "digits.onnx", "-b", "1", "--custom_io", "io.yaml")
+    assert again["graph"] == plain["graph"]
+
+
+@pytest.mark.parametrize("text, words", [
+    (CUSTOM.replace("IOName: image", "IOName: picture"), "no such input or output"),
+    (CUSTOM.replace("IOName: probabilities", "IOName: image"), "for the second time"),
+    (CUSTOM.replace("Custom: NHWC", "Custom: NCDHW"), "no layout of 4 dimensions"),
+    (CUSTOM.replace("Datatype: uint8", "Datatype: int64"), "float32|float16|uint8|int8"),
+    (CUSTOM.replace("    Scale: 0.5\n    Offset: 0\n", ""), "needs a scale and an offset"),
+    (CUSTOM.replace("    Scale: 0.5\n", ""), "a scale or an offset alone"),
+    (CUSTOM.replace("QuantParam", "Quant"), "unknown key 'Quant'"),
+])
+def test_wrong_custom_io_is_named(tmp_path, text, words):
+    (tmp_path / "io.yaml").write_text(text)
+    p = program(tmp_path, "qnn-onnx-converter", "-i", DIGITS / "digits.onnx", "-b", "1", "-o",
+                "m.cpp", "--custom_io", "io.yaml")
+    assert p.returncode and words in p.stderr and "io.yaml:" in p.stderr, p.stderr
+    assert [f.name for f in tmp_path.iterdir()] == ["io.yaml"]
+
+
+def test_float16_with_float32_at_the_ends(tmp_path):
+    view = convert(tmp_path, DIGITS / "digits.onnx", "-b", "1", "--float_bitwidth", "16",
+                   "--preserve_io", "datatype")
+    kinds = {k: t["data_type"] for k, t in view["graph"]["tensors"].items()
+             if t["data_type"] in (0x0216, 0x0232)}
+    assert kinds.pop("image") == kinds.pop("probabilities") == 0x0232
+    assert set(kinds.values()) == {0x0216}
+    code, said = run(tmp_path, library(tmp_path), [image()], "Htp")
+    assert code == 0, said
+    want = reference(DIGITS / "digits.onnx", {"image": image()})[0]
+    np.testing.assert_allclose(outputs(tmp_path, said)["probabilities"], want, atol=5e-3)
+
+
+def test_calibration_of_a_model_that_flags_change(tmp_path):
+    images = np.load(DIGITS / "images.npy").astype(np.float32)
+    for i in range(8):
+        images[i].tofile(tmp_path / f"{i}.raw")
+    (tmp_path / "list.txt").write_text("".join(f"{i}.raw\n" for i in range(8)))
+    view = convert(tmp_path, DIGITS / "digits.onnx", "--define_symbol", "N", "1", "--input_list",
+                   "list.txt", "--out_node", "scores")
+    assert any(t["data_type"] == 0x0408 for t in view["graph"]["tensors"].values())
+    assert view["graph"]["tensors"]["scores"]["type"] == 1  # APP_READ
+
+
 def test_dry_run_lists_what_is_not_supported(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="fine"),
                                helper.make_node("Unheard", ["y"], ["z"], name="odd one",
@@ -284,8 +365,13 @@ def test_dry_run_lists_what_is_not_supported(tmp_path):
     (["-i", "digits.onnx", "--quantization_overrides", "a.json"], 2,
      "--quantization_overrides is not supported"),
     (["-i", "digits.onnx", "-t", "image", "opaque"], 2, "--input_type is not supported"),
-    (["-i", "digits.onnx", "--custom_io", "a.yaml"], 2, "--custom_io is not supported"),
-    (["-i", "digits.onnx", "--float_bw", "16"], 2, "--float_bitwidth 16 is not supported"),
+    (["-i", "digits.onnx", "-b", "1", "--custom_io", "a.yaml"], 4, "a.yaml"),
+    (["-i", "digits.onnx", "-b", "1", "-e", "image", "rgb"], 2, "needs 3 channels"),
+    (["-i", "digits.onnx", "--float_bw", "8"], 2, "32|16"),
+    (["-i", "digits.onnx", "--export_format", "dlc"], 2, "qairt-converter writes DLC files"),
+    (["-i", "digits.onnx", "--preserve_io", "image"], 2, "expected layout or datatype"),
+    (["-i", "digits.onnx", "--preserve_io", "layout", "image", "--preserve_io", "datatype"], 2,
+     "exclude each other"),
     (["-i", "digits.onnx", "--bias_bw", "8"], 2, "--bias_bitwidth 8 is not supported"),
     (["-i", "digits.onnx", "--algorithms", "cle"], 2, "--algorithms is not supported"),
     (["-i", "digits.onnx", "--unheard_of"], 2, "unknown flag"),

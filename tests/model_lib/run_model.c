@@ -52,11 +52,9 @@ static void make_buffer(Qnn_Tensor_t *t, const char *kind) {
     static const struct {
         Qnn_DataType_t type;
         uint32_t bytes;
-    } sizes[] = {{QNN_DATATYPE_FLOAT_32, 4},
-                 {QNN_DATATYPE_INT_32, 4},
-                 {QNN_DATATYPE_UFIXED_POINT_8, 1},
-                 {QNN_DATATYPE_SFIXED_POINT_8, 1},
-                 {QNN_DATATYPE_UFIXED_POINT_16, 2}};
+    } sizes[] = {{QNN_DATATYPE_FLOAT_32, 4},       {QNN_DATATYPE_FLOAT_16, 2},
+                 {QNN_DATATYPE_INT_32, 4},         {QNN_DATATYPE_UFIXED_POINT_8, 1},
+                 {QNN_DATATYPE_SFIXED_POINT_8, 1}, {QNN_DATATYPE_UFIXED_POINT_16, 2}};
     uint32_t bytes = 0;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
         bytes = sizes[i].type == t->v1.dataType ? sizes[i].bytes : bytes;

@@ -4,8 +4,8 @@
 #include "tools/onnx_converter/conv_flags.h"
 
 #include "tools/quern/output.h"
+#include "tools/sdk/program.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define AT(field) offsetof(mc_options, field)
@@ -19,12 +19,6 @@ const qt_flag mc_flags[] = {
     {"input_dim", 'd', QT_LIST, "NAME DIMS", AT(dims), NULL, "shape of an input: data 1,3,224,224"},
     {"batch", 'b', QT_COUNT, "N", AT(batch), NULL, "first dimension of every input"},
     {"define_symbol", 's', QT_LIST, "NAME N", AT(symbols), NULL, "value of a symbolic dimension"},
-    {"input_dtype", 0, QT_LIST, "NAME TYPE", AT(dtypes), NULL,
-     "type of an input, which must be the model's"},
-    {"input_layout", 'l', QT_LIST, "NAME LAYOUT", AT(layouts), NULL,
-     "what the dimensions of an input are; it keeps them"},
-    {"preserve_io", 0, QT_BOOL, NULL, AT(preserve), NULL,
-     "inputs and outputs keep layout and type, as they always do"},
     {"dry_run", 0, QT_CHOICE, "HOW", AT(dry_run), "info|debug",
      "say what is not supported and write nothing"},
     {"no_simplification", 'n', QT_BOOL, NULL, AT(no_simplifier), NULL,
@@ -34,8 +28,11 @@ const qt_flag mc_flags[] = {
     {"debug", 0, QT_BOOL, NULL, AT(debug), NULL, "list the nodes"},
     {"copyright_file", 0, QT_FILE, "FILE", AT(copyright_file), NULL,
      "text for the head of the source"},
-    {"float_bitwidth", 0, QT_CHOICE, "N", AT(float_bits), "16|32", "32; 16 is rejected"},
-    {"float_bias_bitwidth", 0, QT_CHOICE, "N", AT(bias_float_bits), "16|32", "32; 16 is rejected"},
+    {"float_bitwidth", 0, QT_CHOICE, "N", AT(float_bits), "32|16", "bits of floats (32)"},
+    {"float_bias_bitwidth", 0, QT_CHOICE, "N", AT(bias_float_bits), "32|16",
+     "of biases (those of --float_bitwidth)"},
+    {"export_format", 0, QT_CHOICE, "FORM", AT(export_format), "cpp|dlc",
+     "cpp; dlc is rejected: qairt-converter writes DLC files"},
     {"overwrite_model_prefix", 0, QT_BOOL, NULL, AT(prefix), NULL,
      "the output's name instead of QnnModel before the entry points"},
     {"exclude_named_tensors", 0, QT_BOOL, NULL, AT(counters), NULL,
@@ -46,7 +43,23 @@ const qt_flag mc_flags[] = {
      "XML definitions of custom ops; may be given again"},
     {"op_package_lib", 0, QT_LIST, "LIB:PROVIDER", AT(op_libs), NULL,
      "op package that validates them while converting"},
-    {"version", 0, QT_BOOL, NULL, AT(version), NULL, "print the version"},
+    QS_COMMON_FLAGS(mc_options),
+    {0},
+};
+
+const qt_flag mc_io_flags[] = {
+    {"input_dtype", 0, QT_LIST, "NAME TYPE", AT(dtypes), NULL,
+     "type of an input, which must be the model's"},
+    {"input_layout", 'l', QT_LIST, "NAME LAYOUT", AT(layouts), NULL,
+     "what the dimensions of an input are; it keeps them"},
+    {"input_encoding", 'e', QT_LIST, "NAME IN [OUT]", AT(colors), NULL,
+     "order of colours that come and that the model wants: rgb, bgr"},
+    {"custom_io", 0, QT_FILE, "FILE", AT(custom_io), NULL,
+     "YAML about layouts and types of inputs and outputs"},
+    {"dump_custom_io_config_template", 0, QT_FILE, "FILE", AT(template), NULL,
+     "write such a file and end"},
+    {"preserve_io", 0, QT_LIST, "[WHAT [NAMES]]", AT(preserve), NULL,
+     "layout stays in any case, types do with --float_bitwidth 16"},
     {0},
 };
 
@@ -68,9 +81,9 @@ const qt_flag mc_quantizer_flags[] = {
 };
 
 #define ROW_TEXT(name, letter, arg, why)                                                           \
-    {#name, letter, QT_TEXT, arg, AT(rejected_text[MC_REJECTED_##name]), NULL, why},
+    {#name, letter, QT_TEXT, arg, AT(rejected_text[MC_REJECTED_##name]), NULL, "rejected: " why},
 #define ROW_BOOL(name, letter, arg, why)                                                           \
-    {#name, letter, QT_BOOL, arg, AT(rejected[MC_REJECTED_##name]), NULL, why},
+    {#name, letter, QT_BOOL, arg, AT(rejected[MC_REJECTED_##name]), NULL, "rejected: " why},
 
 const qt_flag mc_rejected_flags[] = {
 #define MC_REJECTED(kind, name, letter, arg, why) ROW_##kind(name, letter, arg, why)
@@ -81,80 +94,41 @@ const qt_flag mc_rejected_flags[] = {
 
 // --- words
 
-static const struct {
-    const char *from, *to;
-} aliases[] = {
-    {"--out_name", "--out_node"},
-    {"--float_bw", "--float_bitwidth"},
-    {"--float_bias_bw", "--float_bias_bitwidth"},
-    {"--bias_bw", "--bias_bitwidth"},
-    {"--act_bw", "--act_bitwidth"},
-    {"--weight_bw", "--weights_bitwidth"},
-    {"--use_native_dtype", "--use_native_input_files"},
-    {"-opl", "--op_package_lib"},
-    {"-cpl", "--converter_op_package_lib"},
-    {"-opc", "--op_package_config"},
+const qs_spelled mc_spelling[] = {
+    {"--out_name", "--out_node", QS_OPERAND_PLAIN, NULL},
+    {"--float_bw", "--float_bitwidth", QS_OPERAND_PLAIN, NULL},
+    {"--float_bias_bw", "--float_bias_bitwidth", QS_OPERAND_PLAIN, NULL},
+    {"--bias_bw", "--bias_bitwidth", QS_OPERAND_PLAIN, NULL},
+    {"--act_bw", "--act_bitwidth", QS_OPERAND_PLAIN, NULL},
+    {"--weight_bw", "--weights_bitwidth", QS_OPERAND_PLAIN, NULL},
+    {"--use_native_dtype", "--use_native_input_files", QS_OPERAND_PLAIN, NULL},
+    {"-opl", "--op_package_lib", QS_OPERAND_PLAIN, NULL},
+    {"-cpl", "--converter_op_package_lib", QS_OPERAND_PLAIN, NULL},
+    {"-opc", "--op_package_config", QS_OPERAND_PLAIN, NULL},
+    {"--input_dim", NULL, QS_OPERAND_TWO, NULL},
+    {"-d", "--input_dim", QS_OPERAND_TWO, NULL},
+    {"--define_symbol", NULL, QS_OPERAND_TWO, NULL},
+    {"-s", "--define_symbol", QS_OPERAND_TWO, NULL},
+    {"--input_dtype", NULL, QS_OPERAND_TWO, NULL},
+    {"--input_layout", NULL, QS_OPERAND_TWO, NULL},
+    {"-l", "--input_layout", QS_OPERAND_TWO, NULL},
+    {"--input_type", NULL, QS_OPERAND_TWO, NULL},
+    {"-t", "--input_type", QS_OPERAND_TWO, NULL},
+    {"--input_encoding", NULL, QS_OPERAND_THREE, NULL},
+    {"-e", "--input_encoding", QS_OPERAND_THREE, NULL},
+    {"--dry_run", NULL, QS_OPERAND_WORD, "info|debug"},
+    {"--debug", NULL, QS_OPERAND_LEVEL, NULL},
+    {"--preserve_io", NULL, QS_OPERAND_NAMES, "all"},
+    {0},
 };
 
-static const char *const of_two_words[] = {
-    "--input_dim",  "-d", "--define_symbol",  "-s", "--input_dtype", "--input_layout", "-l",
-    "--input_type", "-t", "--input_encoding", "-e"};
-
-static bool has_two(const char *word) {
-    for (size_t i = 0; i < sizeof of_two_words / sizeof of_two_words[0]; i++)
-        if (strcmp(word, of_two_words[i]) == 0)
-            return true;
-    return false;
-}
-
-static char *pair(qrn_arena *a, const char *first, const char *second) {
-    size_t n = strlen(first) + strlen(second) + 2;
-    char *text = qrn_arena_alloc(a, n);
-    if (text)
-        snprintf(text, n, "%s%c%s", first, MC_PAIR, second);
-    return text;
-}
-
-static bool is_word(int argc, char **argv, int i) { return i < argc && argv[i][0] != '-'; }
-
-// Arguments of flags whose arguments may be left out. *i moves over them.
-static char *optional(qrn_arena *a, int argc, char **argv, int *i) {
-    const char *word = argv[*i];
-    if (strcmp(word, "--dry_run") == 0) {
-        bool given = *i + 1 < argc &&
-                     (strcmp(argv[*i + 1], "info") == 0 || strcmp(argv[*i + 1], "debug") == 0);
-        char *text = qrn_arena_strdup(
-            a, given && strcmp(argv[*i + 1], "debug") == 0 ? "--dry_run=debug" : "--dry_run=info");
-        *i += given;
-        return text;
-    }
-    if (strcmp(word, "--debug") == 0) // a level
-        *i += is_word(argc, argv, *i + 1) && strspn(argv[*i + 1], "0123456789") > 0;
-    else if (strcmp(word, "--preserve_io") == 0)
-        while (is_word(argc, argv, *i + 1))
-            ++*i;
-    return qrn_arena_strdup(a, word);
-}
-
-char **mc_spell_out(qrn_arena *a, int argc, char **argv, int *n_out) {
-    char **out = qrn_arena_alloc(a, ((size_t)argc + 1) * sizeof *out);
-    int n = 0;
-    for (int i = 0; out && i < argc; i++) {
-        out[n] = optional(a, argc, argv, &i);
-        for (size_t k = 0; out[n] && k < sizeof aliases / sizeof aliases[0]; k++)
-            if (strcmp(out[n], aliases[k].from) == 0)
-                out[n] = qrn_arena_strdup(a, aliases[k].to);
-        if (!out[n])
-            return NULL;
-        if (has_two(out[n++]) && i + 2 < argc) {
-            if (!(out[n++] = pair(a, argv[i + 1], argv[i + 2])))
-                return NULL;
-            i += 2;
-        }
-    }
-    *n_out = n;
-    return out;
-}
+const cv_words mc_words = {.shape = "--input_dim",
+                           .batch = "--batch",
+                           .symbol = "--define_symbol",
+                           .type = "--input_dtype",
+                           .layout = "--input_layout",
+                           .output = "--out_node",
+                           .io = "--custom_io"};
 
 // --- values that are rejected
 
@@ -168,11 +142,10 @@ static bool is(const char *value, const char *what) { return value && strcmp(val
 int mc_check_flags(const mc_options *o) {
     for (int i = 0; i < MC_N_REJECTED; i++)
         if (o->rejected[i] || o->rejected_text[i])
-            return reject(mc_rejected_flags[i].name, "", mc_rejected_flags[i].help);
-    if (is(o->float_bits, "16"))
-        return reject("float_bitwidth", "16", "chips that compute in fp16 do it with float models");
-    if (is(o->bias_float_bits, "16"))
-        return reject("float_bias_bitwidth", "16", "biases have the type of the model");
+            return reject(mc_rejected_flags[i].name, "",
+                          mc_rejected_flags[i].help + strlen("rejected: "));
+    if (is(o->export_format, "dlc"))
+        return reject("export_format", "dlc", "qairt-converter writes DLC files");
     if (is(o->bias_bits, "8"))
         return reject("bias_bitwidth", "8", "biases have 32 bits");
     if (o->param_method && !is(o->param_method, "tf"))
@@ -181,6 +154,33 @@ int mc_check_flags(const mc_options *o) {
         return reject("act_quantizer", o->act_method, "allowed are tf and enhanced");
     if (!o->input) {
         qt_error("--input_network is needed");
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
+// Bare: all. "layout" and "datatype" stand for all, too, unless names follow. Layouts are the
+// model's own in any case.
+int mc_kept_types(const mc_options *o, const char **keep) {
+    bool all = false, named = false;
+    *keep = NULL;
+    for (size_t i = 0; i < o->preserve.n; i++) {
+        const char *item = o->preserve.items[i];
+        size_t n = strcspn(item, (char[]){QS_PAIR, 0});
+        bool layout = n == 6 && strncmp(item, "layout", n) == 0;
+        bool type = n == 8 && strncmp(item, "datatype", n) == 0;
+        if (!layout && !type && strcmp(item, "all") != 0) {
+            qt_error("--preserve_io %.*s: expected layout or datatype, and names behind it", (int)n,
+                     item);
+            return QT_EXIT_USAGE;
+        }
+        all = all || !item[n];
+        named = named || item[n];
+        if (!layout)
+            *keep = item[n] ? item + n + 1 : "all";
+    }
+    if (all && named) {
+        qt_error("--preserve_io with names and without exclude each other");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;

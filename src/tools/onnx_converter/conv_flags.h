@@ -5,10 +5,8 @@
 #ifndef QRN_TOOLS_ONNX_CONVERTER_CONV_FLAGS_H
 #define QRN_TOOLS_ONNX_CONVERTER_CONV_FLAGS_H
 
-#include "base/arena.h"
-#include "tools/quern/flags.h"
-
-#define MC_PAIR '\n' // between the two words of a flag that has two
+#include "tools/converter/io.h"
+#include "tools/sdk/spelling.h"
 
 enum {
 #define MC_REJECTED(kind, name, letter, arg, why) MC_REJECTED_##name,
@@ -18,22 +16,28 @@ enum {
 };
 
 typedef struct mc_options {
+    bool version;
     const char *input, *output, *copyright_file, *package, *dry_run, *float_bits, *bias_float_bits;
     const char *input_list, *act_bits, *weight_bits, *bias_bits, *act_method, *param_method;
-    qt_list outputs, dims, symbols, dtypes, layouts, op_configs, op_libs;
+    const char *custom_io, *template, *export_format;
+    qt_list outputs, dims, symbols, dtypes, layouts, colors, preserve, op_configs, op_libs;
     uint64_t batch;
-    bool debug, no_simplifier, keep_nodes, prefix, counters, preserve, per_channel, per_row;
-    bool version;
+    bool debug, no_simplifier, keep_nodes, prefix, counters, per_channel, per_row;
     const char *rejected_text[MC_N_REJECTED];
     bool rejected[MC_N_REJECTED];
+    const char *command; // line, set by main
 } mc_options;
 
-extern const qt_flag mc_flags[], mc_quantizer_flags[], mc_rejected_flags[];
+extern const qt_flag mc_flags[], mc_io_flags[], mc_quantizer_flags[], mc_rejected_flags[];
+extern const qs_spelled mc_spelling[];
+extern const cv_words mc_words;
 
-// The words with long names for short ones of several letters, and flags of two words as one word;
-// NULL when out of memory.
-char **mc_spell_out(qrn_arena *a, int argc, char **argv, int *n_out);
 // Is a flag given that is rejected, or a value? QT_EXIT_OK, or another code after a message.
 int mc_check_flags(const mc_options *o);
+// Inputs and outputs whose type is preserved (converter/io.h, cv_io_native); *keep NULL: none.
+int mc_kept_types(const mc_options *o, const char **keep);
+
+// The conversion itself (onnx_converter.c).
+int mc_convert(const mc_options *o, qrn_arena *a);
 
 #endif

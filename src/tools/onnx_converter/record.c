@@ -4,6 +4,7 @@
 // by value. The functions of the API have no place for a context, so the record is in one variable.
 #include "tools/onnx_converter/record.h"
 
+#include "tools/converter/dlc_write.h"
 #include "tools/quern/output.h"
 
 #include <stdio.h>
@@ -24,28 +25,12 @@ static void give_up(mc_record *r, const char *what, const char *name) {
     snprintf(r->why, sizeof r->why, "%s '%s'", what, name);
 }
 
-char *mc_identifier(qrn_arena *a, const char *name) {
-    size_t n = strlen(name);
-    char *out = qrn_arena_alloc(a, n + 3), *to = out;
-    if (!out)
-        return NULL;
-    if (!n || (*name >= '0' && *name <= '9'))
-        *to++ = '_';
-    for (; *name; name++)
-        *to++ = (*name >= 'a' && *name <= 'z') || (*name >= 'A' && *name <= 'Z') ||
-                        (*name >= '0' && *name <= '9')
-                    ? *name
-                    : '_';
-    *to = 0;
-    return out;
-}
-
-// The same, unlike any other of these names.
+// A name of C, unlike any other of these names.
 static const char *unique_name(const mc_record *r, qrn_strmap *names, const char *given) {
-    char *name = mc_identifier(r->arena, given);
+    char *name = cv_identifier(r->arena, given);
     for (uint32_t i = 2; name && qrn_strmap_get(names, name); i++) {
         size_t room = strlen(given) + 16;
-        char *next = qrn_arena_alloc(r->arena, room), *plain = mc_identifier(r->arena, given);
+        char *next = qrn_arena_alloc(r->arena, room), *plain = cv_identifier(r->arena, given);
         if (!next || !plain)
             return NULL;
         snprintf(next, room, "%s_%u", plain, i);

@@ -58,7 +58,4 @@ void mc_record_begin(mc_record *r, qc_client *c);
 // Ends the archive; the file itself is kept or removed by qt_file_end. False after a message.
 bool mc_record_end(mc_record *r);
 
-// A name as a name of C: other characters become _, and a digit at the start gets one before it.
-char *mc_identifier(qrn_arena *a, const char *name);
-
 #endif

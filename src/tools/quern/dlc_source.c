@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "tools/quern/dlc_source.h"
 
+#include "tools/quern/dlc_add.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
 
-#include "Quern/SystemDlc.h"
-
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,55 +42,22 @@ void qt_sources_free(qt_sources *s) {
     *s = (qt_sources){0};
 }
 
-static qrn_status add_record(qc_system *sys, const char *text, void **bytes, uint64_t *n) {
-    QnnSystemDlc_Handle_t dlc = NULL;
-    QuernSystemDlc_AddRecordFn_t add = NULL;
-    void *symbol = dlsym(sys->lib, "QuernSystemDlc_addRecord");
-    const qc_dlc_source from = {.bytes = *bytes, .n_bytes = *n};
-    uint64_t size = 0;
-    uint8_t *grown = NULL;
-    memcpy(&add, &symbol, sizeof add);
-    if (!add)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s is not Quern's", sys->path);
-    QRN_TRY(qc_dlc_open(sys, &from, &dlc));
-    qrn_status s = qc_system_check(sys,
-                                   add(dlc, QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING, RECORD,
-                                       (const uint8_t *)text, strlen(text)),
-                                   "a record cannot be added");
-    if (s == QRN_OK)
-        s = qc_system_check(sys, sys->fn.systemDlcGetBinarySize(dlc, &size), "it has no size");
-    if (s == QRN_OK && !(grown = malloc(size)))
-        s = QRN_FAIL(QRN_E_MEM, "out of memory");
-    if (s == QRN_OK)
-        s = qc_system_check(sys, sys->fn.systemDlcGetBinary(dlc, grown, size, &size),
-                            "it cannot be written");
-    sys->fn.systemDlcFree(dlc);
-    if (s != QRN_OK) {
-        free(grown);
-        return s;
-    }
-    free(*bytes);
-    *bytes = grown;
-    *n = size;
-    return QRN_OK;
-}
-
 int qt_sources_add(const qt_sources *s, const char *path, void **bytes, uint64_t *n_bytes) {
-    qc_system *sys = NULL;
     if (!s->graphs && !s->failed)
         return QT_EXIT_OK;
     json_t *top = s->failed ? NULL : json_pack("{s:O}", "graphs", s->graphs);
     char *text = top ? json_dumps(top, JSON_COMPACT) : NULL;
-    qrn_status st = text ? qc_system_open(NULL, &sys) : QRN_FAIL(QRN_E_MEM, "out of memory");
-    if (st == QRN_OK)
-        st = add_record(sys, text, bytes, n_bytes);
-    qc_system_close(sys);
+    int code = QT_EXIT_FAILURE;
+    if (text) {
+        const qt_dlc_new record = {RECORD, QNN_SYSTEM_DLC_RECORD_TYPE_SOURCE_MAPPING, text,
+                                   strlen(text)};
+        code = qt_dlc_add(path, &record, 1, bytes, n_bytes);
+    } else {
+        qt_error("%s: out of memory", path);
+    }
     free(text);
     json_decref(top);
-    if (st == QRN_OK)
-        return QT_EXIT_OK;
-    qt_error("%s: %s", path, qrn_message());
-    return QT_EXIT_FAILURE;
+    return code;
 }
 
 // --- Reading

@@ -112,3 +112,21 @@ int qs_program(const qt_command *c, const void *defaults, int argc, char **argv)
     free(options);
     return qt_finish(code);
 }
+
+int qs_spelled_program(const qt_command *c, const qs_spelled *spelling, size_t command, int argc,
+                       char **argv) {
+    qrn_arena *a = qrn_arena_create();
+    int n = 0, code = QT_EXIT_FAILURE;
+    char **words = a ? qs_spell_out(spelling, a, argc, argv, &n) : NULL;
+    char *line = a ? qs_command_line(a, argc, argv) : NULL;
+    char *defaults = a ? qrn_arena_alloc(a, c->options_size) : NULL;
+    if (words && line && defaults) {
+        memcpy(defaults + command, &line, sizeof line);
+        code = qs_program(c, defaults, n, words);
+    } else {
+        qt_set_program(c->name);
+        qt_error("out of memory");
+    }
+    qrn_arena_destroy(a);
+    return code;
+}

@@ -6,6 +6,7 @@
 #define QRN_TOOLS_SDK_PROGRAM_H
 
 #include "tools/quern/flags.h"
+#include "tools/sdk/spelling.h"
 
 #include "QnnLog.h"
 
@@ -18,6 +19,10 @@
 // main of a program: parses, prints pages, runs the command. Options begin with a bool `version`;
 // `defaults` (options_size bytes, or NULL: zeros) is what they hold where no flag sets them.
 int qs_program(const qt_command *c, const void *defaults, int argc, char **argv);
+// The same of words that are spelled out first. The whole command line goes to the text at
+// `command` of the options.
+int qs_spelled_program(const qt_command *c, const qs_spelled *spelling, size_t command, int argc,
+                       char **argv);
 
 // Level of a --log_level; 0 for NULL: warnings alone, as errors are reported in any case.
 QnnLog_Level_t qs_log_level(const char *word);

@@ -2,7 +2,7 @@
 //
 // Choosing outputs: a walk from the last node to the first, as nodes are in topological order.
 // Graphs inside of nodes may read values of the main graph.
-#include "tools/onnx_converter/prune.h"
+#include "tools/converter/prune.h"
 
 #include "base/strmap.h"
 
@@ -58,13 +58,14 @@ static ox_info info_of(const ox_graph *g, const char *name) {
     return (ox_info){.name = name};
 }
 
-static qrn_status choose_outputs(ox_graph *g, const qt_list *names, qrn_arena *a) {
+static qrn_status choose_outputs(ox_graph *g, const char *flag, const qt_list *names,
+                                 qrn_arena *a) {
     ox_info *list = qrn_arena_alloc(a, names->n * sizeof *list);
     if (!list)
         return no_memory();
     for (size_t i = 0; i < names->n; i++) {
         if (!has_value(g, names->items[i]))
-            return QRN_FAIL(QRN_E_NOT_FOUND, "--out_node %s: no node of the model makes it",
+            return QRN_FAIL(QRN_E_NOT_FOUND, "%s %s: no node of the model makes it", flag,
                             names->items[i]);
         list[i] = info_of(g, names->items[i]);
     }
@@ -95,14 +96,15 @@ static qrn_status drop_nodes(ox_graph *g, qrn_strmap *needed, qrn_arena *a) {
     return QRN_OK;
 }
 
-qrn_status mc_prune(ox_model *m, const qt_list *outputs, bool keep, qrn_arena *a) {
+qrn_status cv_prune(ox_model *m, const char *flag, const qt_list *outputs, bool keep,
+                    qrn_arena *a) {
     ox_graph *g = qrn_arena_copy(a, m->graph, sizeof *g);
     qrn_strmap needed = {0};
     if (!g)
         return no_memory();
     m->graph = g;
     if (outputs->n)
-        QRN_TRY(choose_outputs(g, outputs, a));
+        QRN_TRY(choose_outputs(g, flag, outputs, a));
     if (keep)
         return QRN_OK;
     qrn_status s = drop_nodes(g, &needed, a);
