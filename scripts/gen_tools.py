@@ -21,6 +21,7 @@ LEVELS = "error\\|warn\\|info\\|debug\\|verbose"
 TABLE = re.compile(r'static const qs_key (\w+)_keys\[\] = \{(.*?)\n\};', re.S)
 # What stands in one C file, or in several; .def files are lists of flags that are rejected.
 PROGRAMS = [("qairt-converter", "qairt_converter/qc_options.c qairt_converter/qc_rejected.def"),
+            ("qairt-quantizer", "qairt_quantizer/qq_options.c qairt_quantizer/qq_rejected.def"),
             ("qnn-onnx-converter", "onnx_converter/conv_flags.c onnx_converter/rejected.def"),
             ("qnn-model-lib-generator", "model_lib_generator/model_lib_generator.c"),
             ("qnn-op-package-generator", "op_package_generator/op_package_generator.c"),

@@ -327,6 +327,25 @@ def test_calibration_of_a_model_that_flags_change(tmp_path):
     assert view["graph"]["tensors"]["scores"]["type"] == 1  # APP_READ
 
 
+def test_overrides_and_float_fallback(tmp_path):
+    one = [{"bitwidth": 16, "scale": 0.25, "offset": 0, "min": 0.0, "max": 16383.75,
+            "is_symmetric": "False", "dtype": "int"}]
+    (tmp_path / "o.json").write_text(json.dumps(
+        {"version": "0.6.1", "activation_encodings": {"x": one, "c1": one, "nothing": one},
+         "param_encodings": {}}))
+    p = program(tmp_path, "qnn-onnx-converter", "-i", DIGITS / "digits.onnx", "-b", "1", "-o",
+                "m.cpp", "--quantization_overrides", "o.json", "--float_fallback")
+    assert p.returncode == 0, p.stderr
+    assert "Processed 2 quantization encodings" in p.stderr and "'nothing'" in p.stderr
+    view = json.loads((tmp_path / "m_net.json").read_text())
+    fixed = {k: t for k, t in view["graph"]["tensors"].items() if t["data_type"] == 0x0416}
+    assert fixed and all(t["quant_params"]["scale_offset"] == {"scale": 0.25, "offset": 0}
+                         for t in fixed.values())
+    assert view["graph"]["tensors"]["scores"]["data_type"] == 0x0232
+    assert len(convert(tmp_path, DIGITS / "digits_a8w8.onnx", "-b", "1", "--ignore_encodings")[
+        "graph"]["nodes"]) > 3
+
+
 def test_dry_run_lists_what_is_not_supported(tmp_path):
     graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="fine"),
                                helper.make_node("Unheard", ["y"], ["z"], name="odd one",
@@ -363,7 +382,11 @@ def test_dry_run_lists_what_is_not_supported(tmp_path):
     (["-i", "digits.onnx", "-b", "1", "--op_package_lib", "/no.so:p"], 4, "/no.so:p"),
     (["-i", "digits.onnx", "-b", "1", "-opc", "no.xml"], 4, "no.xml"),
     (["-i", "digits.onnx", "--quantization_overrides", "a.json"], 2,
-     "--quantization_overrides is not supported"),
+     "--quantization_overrides needs --input_list, or --float_fallback"),
+    (["-i", "digits.onnx", "--float_fallback", "--input_list", "a"], 2, "exclude each other"),
+    (["-i", "digits.onnx", "--float_fallback", "--ignore_encodings"], 2, "exclude each other"),
+    (["-i", "digits.onnx", "-b", "1", "--float_fallback", "--quantization_overrides", "a.json"], 4,
+     "a.json"),
     (["-i", "digits.onnx", "-t", "image", "opaque"], 2, "--input_type is not supported"),
     (["-i", "digits.onnx", "-b", "1", "--custom_io", "a.yaml"], 4, "a.yaml"),
     (["-i", "digits.onnx", "-b", "1", "-e", "image", "rgb"], 2, "needs 3 channels"),

@@ -2,7 +2,7 @@
 #include "tools/converter/overrides.h"
 
 #include "base/file.h"
-#include "base/json_read.h"
+#include "quantizer/encodings_json.h"
 #include "tools/quern/output.h"
 
 #include <stdlib.h>
@@ -13,16 +13,48 @@ static int wrong(void) {
     return QT_EXIT_INPUT;
 }
 
+// Names are those of the model; others are skipped by whoever applies the encodings.
+static bool has_value(const ox_graph *g, const char *name) {
+    for (uint32_t i = 0; i < g->n_nodes; i++)
+        for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
+            if (strcmp(g->nodes[i].out[k], name) == 0)
+                return true;
+    for (uint32_t i = 0; i < g->n_constants; i++)
+        if (strcmp(g->constants[i].name, name) == 0)
+            return true;
+    for (uint32_t i = 0; i < g->n_inputs; i++)
+        if (strcmp(g->inputs[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void report(const cv_model *m, const char *path, const qz_encodings *e) {
+    const char *first = NULL;
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < e->n; i++)
+        if (!has_value(m->model->graph, e->items[i].name)) {
+            first = first ? first : e->items[i].name;
+            n++;
+        }
+    if (n)
+        qt_warn("%s: %u of %u names are not tensors of %s and are skipped, such as '%s'", path, n,
+                e->n, m->path, first);
+    qt_inform("Processed %u quantization encodings", e->n - n);
+}
+
 int cv_overrides_read(const cv_model *m, const char *path, cv_overrides *out) {
     qrn_file f = {0};
-    qrn_json *top = NULL;
+    qz_encodings *e = NULL;
     if (qrn_file_map(path, &f) != QRN_OK)
         return wrong();
-    qrn_status s = qrn_json_read(path, f.size ? f.data : "", f.size, m->arena, &top);
+    qrn_status s = qz_encodings_parse(path, f.size ? f.data : "", f.size, &e);
     *out = (cv_overrides){s == QRN_OK ? malloc(f.size + 1) : NULL, f.size};
     if (out->text)
         memcpy(out->text, f.data, f.size);
     qrn_file_unmap(&f);
+    if (s == QRN_OK)
+        report(m, path, e);
+    qz_encodings_free(e);
     if (s != QRN_OK)
         return wrong();
     return out->text ? QT_EXIT_OK : cv_no_memory();

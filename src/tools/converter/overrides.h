@@ -11,7 +11,8 @@ typedef struct cv_overrides {
     size_t bytes; // 0: none
 } cv_overrides;
 
-// Reads a file and says how many encodings it has.
+// Reads a file, checks it (quantizer/encodings_json.h) and says how many encodings it has for the
+// model.
 int cv_overrides_read(const cv_model *m, const char *path, cv_overrides *out);
 void cv_overrides_free(cv_overrides *o); // a cleared one is fine
 

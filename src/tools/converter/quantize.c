@@ -5,6 +5,7 @@
 #include "tools/converter/source.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
+#include "tools/quern/quantize_overrides.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -37,9 +38,10 @@ const char *cv_quantize_scheme(const char *act_bits, const char *weight_bits) {
 }
 
 // Runs the command on one model.
-static int run_command(const cv_quantizing *q, const char *from, const char *to) {
+static int run_command(const cv_quantizing *q, const char *from, const char *to,
+                       const char *overrides) {
     const qt_command *c = &qt_quantize_command;
-    const char *words[CV_MOST_WORDS + 6];
+    const char *words[CV_MOST_WORDS + 8];
     uint32_t n = 0;
     qt_list args = {0};
     void *options = calloc(1, c->options_size);
@@ -50,6 +52,10 @@ static int run_command(const cv_quantizing *q, const char *from, const char *to)
     words[n++] = to;
     words[n++] = "--no-check";
     words[n++] = "--quiet";
+    if (overrides) {
+        words[n++] = "--encodings";
+        words[n++] = overrides;
+    }
     memcpy(words + n, q->words, q->n * sizeof *words);
     n += q->n;
     bool quiet = qt_is_quiet();
@@ -99,24 +105,74 @@ static int replace(cv_model *m, const char *path) {
     return code;
 }
 
-int cv_quantize(cv_model *m, const cv_quantizing *q) {
-    char folder[] = "/tmp/quern-convert-XXXXXX";
+// The encodings alone. The bytes of the new model stay in the arena.
+static int encode(cv_model *m, const char *from, const char *overrides) {
+    ox_writer bytes = {0};
+    cv_model plain = {.path = from, .words = m->words, .arena = m->arena}, made = plain;
+    int code = cv_open(&plain);
+    if (code == QT_EXIT_OK) {
+        plain.model->graph = plain.own; // as the file has it
+        code = qt_overrides_encode(overrides, m->path, &plain.model, &bytes);
+        plain.own = plain.model->graph;
+    }
+    void *kept = code == QT_EXIT_OK ? qrn_arena_copy(m->arena, bytes.data, bytes.n) : NULL;
+    if (code == QT_EXIT_OK)
+        code = kept ? cv_parse(&made, kept, bytes.n) : cv_no_memory();
+    cv_close(&plain);
+    ox_writer_free(&bytes);
+    if (code != QT_EXIT_OK) {
+        cv_close(&made);
+        return code;
+    }
+    cv_close(m);
+    m->model = made.model;
+    m->own = made.own;
+    m->import.n_dims = 0;
+    return QT_EXIT_OK;
+}
+
+// The files of one run.
+typedef struct files {
+    char folder[32];
+    char *from, *to, *beside, *overrides;
+} files;
+
+static bool name_files(const cv_model *m, files *f) {
     char *name = cv_graph_name(m->arena, m->path);
-    if (!mkdtemp(folder)) {
-        qt_error("%s: %s", folder, strerror(errno));
+    f->from = name ? joined(m->arena, f->folder, name, ".onnx") : NULL;
+    f->to = name ? joined(m->arena, f->folder, name, "_quantized.onnx") : NULL;
+    f->beside = name ? joined(m->arena, f->folder, name, "_quantized.onnx.data") : NULL;
+    f->overrides = name ? joined(m->arena, f->folder, name, "_overrides.json") : NULL;
+    return f->from && f->to && f->beside && f->overrides;
+}
+
+static int with_files(cv_model *m, const cv_quantizing *q, const files *f) {
+    const char *overrides = q->overrides ? f->overrides : NULL;
+    int code = write_source(m, f->from);
+    if (code == QT_EXIT_OK && overrides &&
+        !qt_write_file(overrides, &(qt_part){q->overrides, q->n_overrides}, 1))
+        code = QT_EXIT_FAILURE;
+    if (code == QT_EXIT_OK && q->fallback)
+        return encode(m, f->from, overrides);
+    if (code == QT_EXIT_OK)
+        code = run_command(q, f->from, f->to, overrides);
+    return code == QT_EXIT_OK ? replace(m, f->to) : code;
+}
+
+int cv_quantize(cv_model *m, const cv_quantizing *q) {
+    files f = {.folder = "/tmp/quern-convert-XXXXXX"};
+    if (q->fallback && !q->overrides)
+        return QT_EXIT_OK; // all stays float
+    if (!mkdtemp(f.folder)) {
+        qt_error("%s: %s", f.folder, strerror(errno));
         return QT_EXIT_FAILURE;
     }
-    char *from = name ? joined(m->arena, folder, name, ".onnx") : NULL;
-    char *to = from ? joined(m->arena, folder, name, "_quantized.onnx") : NULL;
-    char *beside = to ? joined(m->arena, folder, name, "_quantized.onnx.data") : NULL;
-    int code = beside ? write_source(m, from) : cv_no_memory();
-    if (code == QT_EXIT_OK)
-        code = run_command(q, from, to);
-    if (code == QT_EXIT_OK)
-        code = replace(m, to);
-    for (int i = 0; beside && i < 3; i++) // what is mapped stays readable
-        unlink(i == 0 ? from : i == 1 ? to : beside);
-    if (rmdir(folder) != 0)
-        qt_warn("%s: %s", folder, strerror(errno));
+    bool named = name_files(m, &f);
+    int code = named ? with_files(m, q, &f) : cv_no_memory();
+    char *const made[] = {f.from, f.to, f.beside, f.overrides};
+    for (size_t i = 0; named && i < sizeof made / sizeof made[0]; i++)
+        unlink(made[i]); // what is mapped stays readable
+    if (rmdir(f.folder) != 0)
+        qt_warn("%s: %s", f.folder, strerror(errno));
     return code;
 }

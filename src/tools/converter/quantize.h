@@ -13,6 +13,9 @@
 typedef struct cv_quantizing {
     const char *words[CV_MOST_WORDS];
     uint32_t n;
+    const void *overrides; // text of a file of encodings, or NULL
+    size_t n_overrides;
+    bool fallback; // these encodings alone: nothing is calibrated, the rest stays float
 } cv_quantizing;
 
 void cv_quantize_word(cv_quantizing *q, const char *flag,

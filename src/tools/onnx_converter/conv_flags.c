@@ -66,6 +66,12 @@ const qt_flag mc_io_flags[] = {
 const qt_flag mc_quantizer_flags[] = {
     {"input_list", 0, QT_FILE, "FILE", AT(input_list), NULL,
      "calibration data; without it nothing is quantized"},
+    {"quantization_overrides", 0, QT_FILE, "FILE", AT(overrides), NULL,
+     "JSON with encodings that win over calibration"},
+    {"float_fallback", 0, QT_BOOL, NULL, AT(fallback), NULL,
+     "encodings of the overrides alone, the rest stays float; no data"},
+    {"ignore_encodings", 0, QT_BOOL, NULL, AT(ignore_encodings), NULL,
+     "a quantized model becomes a float one"},
     {"act_bitwidth", 0, QT_CHOICE, "N", AT(act_bits), "8|16", "bits of activations (8)"},
     {"weights_bitwidth", 0, QT_CHOICE, "N", AT(weight_bits), "4|8|16", "bits of weights (8)"},
     {"bias_bitwidth", 0, QT_CHOICE, "N", AT(bias_bits), "8|32", "32; 8 is rejected"},
@@ -156,7 +162,17 @@ int mc_check_flags(const mc_options *o) {
         qt_error("--input_network is needed");
         return QT_EXIT_USAGE;
     }
-    return QT_EXIT_OK;
+    if (o->overrides && !o->input_list && !o->fallback) {
+        qt_error("--quantization_overrides needs --input_list, or --float_fallback");
+        return QT_EXIT_USAGE;
+    }
+    int code = qs_exclusive(o->fallback, "float_fallback", o->input_list != NULL, "input_list");
+    if (code == QT_EXIT_OK)
+        code = qs_exclusive(o->fallback, "float_fallback", o->ignore_encodings, "ignore_encodings");
+    if (code == QT_EXIT_OK)
+        code = qs_exclusive(o->overrides != NULL, "quantization_overrides", o->ignore_encodings,
+                            "ignore_encodings");
+    return code;
 }
 
 // Bare: all. "layout" and "datatype" stand for all, too, unless names follow. Layouts are the

@@ -6,6 +6,7 @@
 // float16; a float32 one for the CPU.
 #include "base/report_text.h"
 #include "tools/converter/dlc_write.h"
+#include "tools/converter/overrides.h"
 #include "tools/converter/quantize.h"
 #include "tools/onnx_converter/conv_flags.h"
 #include "tools/onnx_converter/convert.h"
@@ -207,13 +208,23 @@ static int quantize(job *j) {
     const mc_options *o = j->opt;
     const char *scheme = cv_quantize_scheme(o->act_bits, o->weight_bits);
     bool enhanced = o->act_method && strcmp(o->act_method, "enhanced") == 0;
-    cv_quantizing q = {.n = 0};
+    cv_quantizing q = {.fallback = o->fallback};
+    cv_overrides overrides = {0};
+    int code = QT_EXIT_OK;
     if (!scheme)
         return QT_EXIT_USAGE;
-    cv_quantize_word(&q, "--calibration", o->input_list);
+    if (o->input_list)
+        cv_quantize_word(&q, "--calibration", o->input_list);
     cv_quantize_word(&q, "--scheme", scheme);
     cv_quantize_word(&q, "--method", enhanced ? "mse" : "minmax");
-    return cv_quantize(&j->model, &q);
+    if (o->overrides)
+        code = cv_overrides_read(&j->model, o->overrides, &overrides);
+    q.overrides = overrides.text;
+    q.n_overrides = overrides.bytes;
+    if (code == QT_EXIT_OK)
+        code = cv_quantize(&j->model, &q);
+    cv_overrides_free(&overrides);
+    return code;
 }
 
 static int convert_model(job *j) {
@@ -224,10 +235,10 @@ static int convert_model(job *j) {
         code = edit(j);
     if (code == QT_EXIT_OK)
         code = cv_io_layouts(&j->model, &j->ios);
-    if (code == QT_EXIT_OK && j->opt->input_list)
+    if (code == QT_EXIT_OK && (j->opt->input_list || j->opt->fallback))
         code = quantize(j);
     if (code == QT_EXIT_OK) {
-        j->quantized = cv_has_quantizers(j->model.model->graph);
+        j->quantized = cv_has_quantizers(j->model.model->graph) && !j->opt->ignore_encodings;
         code = cv_io_types(&j->model, &j->ios);
     }
     if (code == QT_EXIT_OK)
@@ -245,6 +256,7 @@ static unsigned bits_of(const char *text, unsigned otherwise) {
 
 int mc_convert(const mc_options *o, qrn_arena *a) {
     job j = {.opt = o, .model = {.path = o->input, .words = &mc_words, .arena = a}};
+    j.model.import.as_float = o->ignore_encodings;
     j.retype.bits = bits_of(o->float_bits, 32);
     j.retype.bias_bits = bits_of(o->bias_float_bits, j.retype.bits);
     int code = mc_kept_types(o, &j.retype.keep);
