@@ -31,7 +31,8 @@ PROGRAMS = [("qairt-converter", "qairt_converter/qc_options.c qairt_converter/qc
             ("qnn-throughput-net-run", "throughput/throughput.c"),
             ("qnn-platform-validator", "platform_validator/platform_validator.c"),
             ("qnn-architecture-checker", "architecture_checker/architecture_checker.c"),
-            ("qnn-accuracy-debugger", "accuracy_debugger/main.c")]
+            ("qnn-accuracy-debugger", "accuracy_debugger/main.c"),
+            ("qairt-accuracy-evaluator", "accuracy_evaluator/evaluator.c")]
 CONFIGS = [("--config_file", "sdk/run_config.c", {
                 "top": "", "extension": "backend_extensions.", "context": "context_configs.",
                 "graph": "graph_configs[].", "profile": "profile_configs.",

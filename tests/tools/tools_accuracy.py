@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""qnn-accuracy-debugger: values are those of the reference evaluator, verifiers their formulas."""
+"""The accuracy tools: values are those of the reference evaluator, verifiers their formulas."""
 import csv
 import json
 import os
@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 
 from harness import files, model, ok, raw, read, rejects, write_json
 
-DEBUGGER = "qnn-accuracy-debugger"
+DEBUGGER, EVALUATOR = "qnn-accuracy-debugger", "qairt-accuracy-evaluator"
 
 
 @pytest.fixture
@@ -188,3 +188,47 @@ def test_what_is_wrong_is_said(box):
                        (["-m", "net.onnx", "-i", "x", "1", "x0.raw", "--act_bitwidth", "8"],
                         "--input_list is needed")):
         rejects(DEBUGGER, *args, says=says)
+
+
+# --- qairt-accuracy-evaluator
+
+
+@pytest.mark.parametrize("backend, flags", [
+    ("htp", []), ("cpu", ["-act_bw", "16"]), ("htp", ["--comparator=MSE", "-tol_thresh", "0.001"])])
+def test_ways_to_quantize_are_ranked(box, backend, flags):
+    out = ok(EVALUATOR, "-model", "net.onnx", "-preproc_file", "list.txt", "-backend", backend,
+             *flags).stdout
+    rows = table("qacc_temp/metrics-info.csv")
+    assert [r["Rank"] for r in rows] == ["1", "2", "3"]
+    assert {r["Option"] for r in rows} == {"tf", "enhanced", "percentile"}
+    assert {r["Scheme"] for r in rows} == {"a16w8" if "-act_bw" in flags else "a8w8"}
+    mse = "MSE" in rows[0]["Comparator"]
+    ranked = [float(r["Value"]) for r in rows]
+    assert ranked == sorted(ranked, reverse=not mse)
+    for r in rows:
+        found, passed = [], 0
+        for i in range(2):
+            want = values(i)["y"].ravel().astype(np.float64)
+            golden = read(f"qacc_temp/infer/schema0_cpu_fp32/Result_{i}/y.raw")
+            np.testing.assert_allclose(golden, want, atol=1e-5)
+            e = read(f"qacc_temp/infer/{r['Schema']}/Result_{i}/y.raw") - golden.astype(np.float64)
+            signal = (golden.astype(np.float64) ** 2).sum()
+            found.append((e ** 2).mean() if mse else 10 * np.log10(signal / (e ** 2).sum()))
+            passed += found[-1] <= 0.001 if mse else found[-1] >= 20
+        np.testing.assert_allclose(float(r["Value"]), np.mean(found), rtol=1e-6)
+        assert (int(r["Passed"]), r["Outputs"]) == (passed, "2")
+    assert out.splitlines()[0].split()[1] == rows[0]["Option"]
+
+
+@pytest.mark.parametrize("args, says", [
+    ([], "--model is needed"), (["-model", "net.onnx"], "--preproc_file is needed"),
+    (["-model", "gone.onnx", "-preproc_file", "list.txt"], "gone.onnx"),
+    (["-model", "net.onnx", "-preproc_file", "gone.txt"], "gone.txt"),
+    (["-model", "net.onnx", "-preproc_file", "list.txt", "-bias_bw", "8"], "32 bits"),
+    (["-model", "net.onnx", "-preproc_file", "list.txt", "-act_bw", "8", "-weights_bw", "16"],
+     "--act_bw 8 with --weights_bw 16"),
+    (["-model", "net.onnx", "-preproc_file", "list.txt", "-comparator", "avg"], "verifier 'avg'"),
+    (["-config", "x.yaml"], "not published"), (["-backend", "dsp"], "dsp")])
+def test_flags_of_the_evaluator_that_are_rejected(box, args, says):
+    rejects(EVALUATOR, *args, says=says)
+    assert not (box / "qacc_temp/metrics-info.csv").exists()

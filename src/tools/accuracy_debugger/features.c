@@ -3,9 +3,9 @@
 // Framework diagnosis (the model in float on the CPU) and inference engine (the model on a backend,
 // quantized before where widths are given), each in a folder of its own.
 #include "tools/accuracy_debugger/debugger.h"
-#include "tools/accuracy_debugger/values.h"
-#include "tools/quern/commands.h"
 #include "tools/quern/output.h"
+#include "tools/sdk/model_values.h"
+#include "tools/sdk/quantize.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -44,7 +44,7 @@ int ad_make_folder(const ad_options *o, const char *feature, char *path, size_t 
     return QT_EXIT_FAILURE;
 }
 
-static int read_filter(const ad_options *o, ad_filter *f) {
+static int read_filter(const ad_options *o, qs_filter *f) {
     int code = qs_words_split("add_layer_outputs", o->add_outputs, ',', &f->add_names);
     if (code == QT_EXIT_OK)
         code = qs_words_split("add_layer_types", o->add_types, ',', &f->add_types);
@@ -55,7 +55,7 @@ static int read_filter(const ad_options *o, ad_filter *f) {
     return code;
 }
 
-static void free_filter(ad_filter *f) {
+static void free_filter(qs_filter *f) {
     qs_words_free(&f->add_names);
     qs_words_free(&f->add_types);
     qs_words_free(&f->skip_names);
@@ -93,9 +93,9 @@ static void free_files(qt_list *files) {
     free(files->items);
 }
 
-static int write_with(const ad_options *o, ad_values *v, const char *dir) {
+static int write_with(const ad_options *o, qs_values *v, const char *dir) {
     qt_list files = {0};
-    ad_filter filter = {.outputs_only = v->tree && o->outputs_only};
+    qs_filter filter = {.outputs_only = v->tree && o->outputs_only};
     int code = read_filter(o, &filter);
     if (code == QT_EXIT_OK && !o->input_list)
         code = list_files(&o->inputs, &files);
@@ -103,14 +103,14 @@ static int write_with(const ad_options *o, ad_values *v, const char *dir) {
     v->files = &files;
     v->filter = &filter;
     if (code == QT_EXIT_OK)
-        code = ad_write_values(v, dir);
+        code = qs_write_values(v, dir);
     free_filter(&filter);
     free_files(&files);
     return code;
 }
 
 int ad_diagnose(const ad_options *o, char *path, size_t size) {
-    ad_values v = {.model = o->model, .backend = {.backend = "cpu"}, .as_float = true};
+    qs_values v = {.model = o->model, .backend = {.backend = "cpu"}, .as_float = true};
     if (o->input_list) // one folder for each line, as the inference engine has them
         v.tree = true;
     int code = ad_make_folder(o, "framework_diagnosis", path, size);
@@ -123,53 +123,10 @@ int ad_diagnose(const ad_options *o, char *path, size_t size) {
 
 // --- inference engine
 
-static const char *scheme_of(const ad_options *o) {
-    static const struct {
-        const char *act, *weights, *scheme;
-    } known[] = {{"8", "8", "a8w8"},
-                 {"8", "4", "a8w4"},
-                 {"16", "8", "a16w8"},
-                 {"16", "4", "a16w4"},
-                 {"16", "16", "a16w16"}};
-    const char *act = o->act_bits ? o->act_bits : "8";
-    const char *weights = o->weight_bits ? o->weight_bits : "8";
-    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strcmp(known[i].act, act) == 0 && strcmp(known[i].weights, weights) == 0)
-            return known[i].scheme;
-    qt_error("--act_bitwidth %s with --weights_bitwidth %s is not supported; allowed are 8 with 4 "
-             "and 8, 16 with 4, 8 and 16",
-             act, weights);
-    return NULL;
-}
-
-// Quantizes the model by `quern quantize`, into the folder.
-static int quantize(const ad_options *o, const char *path) {
-    const char *scheme = scheme_of(o);
-    if (!scheme)
-        return QT_EXIT_USAGE;
-    bool enhanced = o->quantizer && strcmp(o->quantizer, "enhanced") == 0;
-    const char *words[] = {o->model,        "--output",    path,
-                           "--calibration", o->input_list, "--scheme",
-                           scheme,          "--method",    enhanced ? "mse" : "minmax",
-                           "--no-check",    "--quiet"};
-    qt_list args = {0};
-    const qt_command *c = &qt_quantize_command;
-    void *options = calloc(1, c->options_size);
-    int code = options ? qt_flags_parse(c, (int)(sizeof words / sizeof words[0]),
-                                        (char **)(uintptr_t)words, options, &args)
-                       : QT_EXIT_FAILURE;
-    if (code == QT_EXIT_OK)
-        code = c->run(options, &args);
-    if (options)
-        qt_flags_free(c, options, &args);
-    free(options);
-    return code;
-}
-
 int ad_infer(const ad_options *o, char *path, size_t size) {
     char model[PATH_MAX];
     bool cpu = o->runtime && strcmp(o->runtime, "cpu") == 0;
-    ad_values v = {.model = o->model, .tree = true};
+    qs_values v = {.model = o->model, .tree = true};
     v.backend.backend = cpu ? "cpu" : o->runtime && strcmp(o->runtime, "gpu") == 0 ? "gpu" : "htp";
     if (strcmp(v.backend.backend, "htp") == 0)
         v.backend.soc = o->soc ? o->soc : "SM8650";
@@ -177,7 +134,14 @@ int ad_infer(const ad_options *o, char *path, size_t size) {
     int code = ad_make_folder(o, "inference_engine", path, size);
     if (code == QT_EXIT_OK && (o->act_bits || o->weight_bits)) {
         int n = snprintf(model, sizeof model, "%s/quantized.onnx", path);
-        code = n > 0 && (size_t)n < sizeof model ? quantize(o, model) : QT_EXIT_FAILURE;
+        const char *scheme =
+            qs_scheme("--act_bitwidth", o->act_bits, "--weights_bitwidth", o->weight_bits);
+        bool enhanced = o->quantizer && strcmp(o->quantizer, "enhanced") == 0;
+        code =
+            !scheme ? QT_EXIT_USAGE
+            : n > 0 && (size_t)n < sizeof model
+                ? qs_quantize(o->model, model, o->input_list, scheme, enhanced ? "mse" : "minmax")
+                : QT_EXIT_FAILURE;
         v.model = model;
     }
     if (code == QT_EXIT_OK)

@@ -130,7 +130,7 @@ static int run(const void *options, const qt_list *args) {
 static const qt_command command = {
     .name = "qnn-accuracy-debugger",
     .summary = "where a model loses accuracy on a backend",
-    .args = "[FEATURE] --model_path FILE --input_tensor NAME DIMS FILE [OPTIONS]",
+    .args = "[FEATURE] -m FILE -i NAME DIMS FILE [OPTIONS]",
     .alone = true,
     .about = "Writes every value of a model as float32 files, in float on the CPU and on a "
              "backend, and compares the two. Without a feature all three are done in order.\n"
@@ -139,8 +139,7 @@ static const qt_command command = {
                {"model", model_flags},
                {"inference engine", engine_flags},
                {"verification", verify_flags}},
-    .examples = {{"qnn-accuracy-debugger -m net.onnx -l list.txt --act_bitwidth 8 "
-                  "--default_verifier SQNR,threshold,30",
+    .examples = {{"qnn-accuracy-debugger -m net.onnx -l list.txt --act_bitwidth 8",
                   "A model against its quantized form on the HTP."}},
     .options_size = sizeof(ad_options),
     .run = run,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "tools/accuracy_debugger/values.h"
+#include "tools/sdk/model_values.h"
 
 #include "tools/quern/dump.h"
 #include "tools/quern/output.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 typedef struct work {
-    const ad_values *v;
+    const qs_values *v;
     const char *dir;
     ox_model *model;
     qt_inputs in;
@@ -36,7 +36,7 @@ static bool has(const qs_words *list, const char *word) {
     return false;
 }
 
-static bool is_wanted(const ad_filter *f, const ox_val *v) {
+static bool is_wanted(const qs_filter *f, const ox_val *v) {
     const char *type = v->maker ? v->maker->op : "";
     if (f->outputs_only || has(&f->skip_names, v->name) || has(&f->skip_types, type))
         return false;
@@ -221,7 +221,7 @@ static int run_all(work *w) {
     return code;
 }
 
-int ad_write_values(const ad_values *v, const char *dir) {
+int qs_write_values(const qs_values *v, const char *dir) {
     work w = {.v = v, .dir = dir};
     int code = run_all(&w);
     for (uint32_t i = 0; w.arrays && i < w.in.n_ports; i++)
