@@ -4,13 +4,13 @@ import html.parser
 import json
 import os
 import re
-import shutil
 import stat
 import struct
 import subprocess
 import zlib
 
 import pytest
+from browser import browse, corner, in_browser
 from estimate_nets import Net, nets, small  # noqa: F401
 from harness import FAILURE, T, USAGE, h, model, ok, ok_json, quern, refuses
 
@@ -238,30 +238,6 @@ def test_a_page_of_many_steps_is_small(tmp_path):
     assert 90 < max(busy) <= 100  # nearly all of it is the overhead of steps
 
 
-def find_browser():
-    """One that starts: distributions put a stub in its place that only tells how to install it."""
-    for name in ("chromium", "chromium-browser", "chrome"):
-        path = shutil.which(name)
-        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
-            return path
-    return None
-
-
-BROWSER = None if os.environ.get("QUERN_NO_BROWSER") == "1" else find_browser()
-in_browser = pytest.mark.skipif(
-    not BROWSER, reason="QUERN_NO_BROWSER=1, or no Chromium that starts (apt-get install chromium)")
-
-
-def browse(folder, page, *flags):
-    p = subprocess.run(
-        [BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
-         f"--user-data-dir={folder}/profile", "--enable-logging=stderr", "--v=0", *flags,
-         f"file://{page}"],
-        capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(folder)})
-    assert p.returncode == 0 and "CONSOLE" not in p.stderr, p.stderr
-    return p.stdout
-
-
 @in_browser
 def test_the_page_prints(nets, tmp_path):
     """A few pages, and text in them, not pictures of text."""
@@ -280,15 +256,7 @@ def test_a_browser_draws_the_page(small, tmp_path, scheme):
     ok("estimate", small, "--html", page)
     browse(tmp_path, page, f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
            "--window-size=800,600", f"--screenshot={picture}")
-    data = picture.read_bytes()
-    at, body = 8, b""
-    while at < len(data):
-        n = int.from_bytes(data[at:at + 4], "big")
-        if data[at + 4:at + 8] == b"IDAT":
-            body += data[at + 8:at + 8 + n]
-        at += n + 12
-    first = zlib.decompress(body)[1:4]  # the corner, whatever the filter: nothing is before it
-    assert first == (b"\xff\xff\xff" if scheme == "light" else b"\x0d\x11\x17")
+    assert corner(picture) == (b"\xff\xff\xff" if scheme == "light" else b"\x0d\x11\x17")
 
 
 def test_files_that_cannot_be_written(small, tmp_path):

@@ -4,8 +4,8 @@
 // X_qnn_htp_analysis_summary.html and .json, and qhas_schema.json beside them.
 #include "base/file.h"
 #include "base/status.h"
-#include "base/report_text.h"
 #include "qhas_texts.h"
+#include "tools/quern/page_data.h"
 #include "tools/profile_viewer/optrace.h"
 #include "tools/profile_viewer/sources.h"
 #include "tools/profile_viewer/viewer.h"
@@ -51,38 +51,6 @@ static char *schema_path(const char *path) {
         qt_error("out of memory");
     }
     return name;
-}
-
-// --- the page
-
-// JSON as the body of a script element: nothing in it can end the element.
-static void put_data(FILE *f, const char *text) {
-    for (; *text; text++)
-        if (*text == '<' || *text == '>' || *text == '&')
-            fprintf(f, "\\u%04x", (unsigned)*text);
-        else
-            fputc(*text, f);
-}
-
-static bool write_page(json_t *qhas, const char *path) {
-    static const char mark[] = "@DATA@";
-    const char *at = strstr(qv_page_qhas_page, mark);
-    char *data = qt_json_dump(qhas, JSON_COMPACT);
-    qrn_text text = {0};
-    FILE *f = data ? qrn_text_open(&text) : NULL;
-    if (f) {
-        fwrite(qv_page_qhas_page, 1, (size_t)(at - qv_page_qhas_page), f);
-        put_data(f, data);
-        fputs(at + sizeof mark - 1, f);
-    }
-    bool made = f && qrn_text_close(f, &text);
-    if (!made)
-        qt_error("%s: out of memory", path);
-    const qt_part part = {text.data, text.n};
-    made = made && qt_write_file(path, &part, 1);
-    free(text.data);
-    free(data);
-    return made;
 }
 
 // --- executions
@@ -181,7 +149,7 @@ static bool write_all(const loading *x) {
     const qv_features *f = &x->o->features;
     const char *output = x->o->output;
     char *page = beside(output, "_qnn_htp_analysis_summary.html");
-    bool done = page && write_page(qv_qhas_json(x->arena, &x->list[0]), page);
+    bool done = page && qt_page_write(qv_page_qhas_page, qv_qhas_json(x->arena, &x->list[0]), page);
     free(page);
     if (done && f->htp_json)
         done = qv_write_beside(qv_graph_json(x->arena, &x->list[0].run), output, "_htp.json");

@@ -3,7 +3,7 @@
 // quern compare: two folders that QUERN_DUMP wrote, layer by layer. The first folder is the
 // reference. Executions are paired by graph and number; the errors of all of them add up.
 #include "tools/quern/commands.h"
-#include "tools/quern/dump.h"
+#include "tools/quern/compare.h"
 #include "tools/quern/report.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 #define DEFAULT_TOP 20
 
 typedef struct compare_options {
-    const char *sort;
+    const char *sort, *html;
     uint64_t top;
     double limit_db;
     bool all, fail, names_only, json;
@@ -32,30 +32,16 @@ static const qt_flag flags[] = {
     {"fail", 0, QT_BOOL, NULL, AT(fail), NULL, "exit with 1 when there is such a layer"},
     {"names-only", 0, QT_BOOL, NULL, AT(names_only), NULL,
      "pair tensors by their names alone, not by order and likeness"},
+    {"html", 0, QT_FILE, "FILE", AT(html), NULL,
+     "write a page with histograms and pictures of both"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 
-// A pair of tensors over all executions.
-typedef struct layer {
-    qt_pair pair;
-    qt_comparison c;
-    size_t n_differ; // elements that are not equal
-} layer;
-
-// One graph of each folder.
-typedef struct match {
-    const qt_dump *a, *b; // their first executions
-    size_t n_runs;        // that both have
-    size_t n_a, n_b;
-    layer *layers; // in the order of execution of b
-    size_t n;
-} match;
-
 typedef struct job {
     const compare_options *o;
     qt_dumps a, b;
-    match *matches;
+    qt_match *matches;
     size_t n;
     double limit_db;
 } job;
@@ -72,11 +58,11 @@ static size_t runs_of(const qt_dumps *d, size_t i) {
 
 static void add_match(job *j, size_t i, size_t k) {
     size_t n_a = runs_of(&j->a, i), n_b = runs_of(&j->b, k);
-    j->matches[j->n++] = (match){.a = &j->a.items[i],
-                                 .b = &j->b.items[k],
-                                 .n_runs = n_a < n_b ? n_a : n_b,
-                                 .n_a = n_a,
-                                 .n_b = n_b};
+    j->matches[j->n++] = (qt_match){.a = &j->a.items[i],
+                                    .b = &j->b.items[k],
+                                    .n_runs = n_a < n_b ? n_a : n_b,
+                                    .n_a = n_a,
+                                    .n_b = n_b};
 }
 
 // The graph of that name; d->n: none.
@@ -142,27 +128,35 @@ static const qt_dumped *same_tensor(const qt_dump *d, const qt_dumped *t) {
     return NULL;
 }
 
-// Adds what execution r says about a layer; one that has another shape there is left out.
-static qrn_status add_run(const match *m, size_t r, layer *l) {
+qrn_status qt_layer_load(const qt_match *m, size_t r, const qt_layer *l, qt_array *a, qt_array *b) {
     const qt_dumped *ta = same_tensor(&m->a[r], l->pair.a), *tb = same_tensor(&m->b[r], l->pair.b);
-    qt_array a = {0}, b = {0};
+    *a = *b = (qt_array){0};
     if (!ta || !tb)
         return QRN_OK;
-    QRN_TRY(qt_dump_load(&m->a[r], ta, &a));
-    qrn_status s = qt_dump_load(&m->b[r], tb, &b);
-    if (s == QRN_OK && a.count == b.count) {
-        qt_compare(&l->c, &b, &a);
-        for (size_t i = 0; i < a.count; i++) {
-            double x = qt_array_at(&a, i), y = qt_array_at(&b, i);
-            l->n_differ += !(x == y || (isnan(x) && isnan(y)));
-        }
+    QRN_TRY(qt_dump_load(&m->a[r], ta, a));
+    qrn_status s = qt_dump_load(&m->b[r], tb, b);
+    if (s != QRN_OK || a->count != b->count) {
+        qt_array_free(a);
+        qt_array_free(b);
     }
-    qt_array_free(&a);
-    qt_array_free(&b);
     return s;
 }
 
-static qrn_status compare_graph(const job *j, match *m) {
+static qrn_status add_run(const qt_match *m, size_t r, qt_layer *l) {
+    qt_array a, b;
+    QRN_TRY(qt_layer_load(m, r, l, &a, &b));
+    if (a.data)
+        qt_compare(&l->c, &b, &a);
+    for (size_t i = 0; i < a.count; i++) {
+        double x = qt_array_at(&a, i), y = qt_array_at(&b, i);
+        l->n_differ += !(x == y || (isnan(x) && isnan(y)));
+    }
+    qt_array_free(&a);
+    qt_array_free(&b);
+    return QRN_OK;
+}
+
+static qrn_status compare_graph(const job *j, qt_match *m) {
     qt_pair *pairs = NULL;
     size_t n = 0;
     QRN_TRY(qt_dump_pair(m->a, m->b, j->o->names_only, &pairs, &n));
@@ -179,11 +173,11 @@ static qrn_status compare_graph(const job *j, match *m) {
     return s;
 }
 
-static bool is_below(const layer *l, double limit_db) {
+static bool is_below(const qt_layer *l, double limit_db) {
     return l->c.n_mismatch > 0 || qt_sqnr_db(&l->c) < limit_db;
 }
 
-static const layer *first_below(const job *j, const match *m) {
+static const qt_layer *first_below(const job *j, const qt_match *m) {
     for (size_t i = 0; i < m->n; i++)
         if (is_below(&m->layers[i], j->limit_db))
             return &m->layers[i];
@@ -191,13 +185,13 @@ static const layer *first_below(const job *j, const match *m) {
 }
 
 // The largest error in steps of the second folder's encoding; 0: they have no one step.
-static double steps_of(const layer *l) {
+static double steps_of(const qt_layer *l) {
     double step = qt_dump_step(l->pair.b);
     return step > 0 ? l->c.max_error / step : 0;
 }
 
 static int worse_first(const void *pa, const void *pb) {
-    const layer *a = *(const layer *const *)pa, *b = *(const layer *const *)pb;
+    const qt_layer *a = *(const qt_layer *const *)pa, *b = *(const qt_layer *const *)pb;
     if (a->c.n_mismatch != b->c.n_mismatch)
         return a->c.n_mismatch > b->c.n_mismatch ? -1 : 1;
     double x = qt_sqnr_db(&a->c), y = qt_sqnr_db(&b->c);
@@ -205,8 +199,8 @@ static int worse_first(const void *pa, const void *pb) {
 }
 
 // The layers as they are to be printed; NULL when out of memory.
-static const layer **sorted(const job *j, const match *m) {
-    const layer **rows = calloc(m->n + 1, sizeof *rows);
+static const qt_layer **sorted(const job *j, const qt_match *m) {
+    const qt_layer **rows = calloc(m->n + 1, sizeof *rows);
     for (size_t i = 0; rows && i < m->n; i++)
         rows[i] = &m->layers[i];
     if (rows && m->n && (!j->o->sort || strcmp(j->o->sort, "error") == 0))
@@ -221,7 +215,7 @@ static size_t rows_wanted(const job *j, size_t n) {
 
 // --- text
 
-static void print_layer(const layer *l) {
+static void print_layer(const qt_layer *l) {
     double sqnr = qt_sqnr_db(&l->c), steps = steps_of(l);
     char db[32] = "equal", in_steps[32] = "", cell[QT_CELL];
     if (l->c.error > 0)
@@ -238,7 +232,7 @@ static void print_layer(const layer *l) {
     qt_print("\n");
 }
 
-static bool is_paired(const match *m, const qt_dumped *t, bool first) {
+static bool is_paired(const qt_match *m, const qt_dumped *t, bool first) {
     for (size_t i = 0; i < m->n; i++)
         if ((first ? m->layers[i].pair.a : m->layers[i].pair.b) == t)
             return true;
@@ -260,7 +254,7 @@ static void end_names(const job *j, size_t n) {
         qt_print("\n");
 }
 
-static void print_alone(const job *j, const match *m, bool first) {
+static void print_alone(const job *j, const qt_match *m, bool first) {
     const qt_dump *d = first ? m->a : m->b;
     const char *title = first ? "only in the first: " : "only in the second: ";
     size_t n = 0;
@@ -279,8 +273,8 @@ static void print_alone(const job *j, const match *m, bool first) {
     end_names(j, d->n_missing);
 }
 
-static void print_first_below(const job *j, const match *m) {
-    const layer *l = first_below(j, m);
+static void print_first_below(const job *j, const qt_match *m) {
+    const qt_layer *l = first_below(j, m);
     if (!l)
         qt_print("no layer is below %.4g dB\n", j->limit_db);
     else
@@ -297,7 +291,7 @@ static void warn_incomplete(const qt_dump *d, size_t n) {
 }
 
 // Layers cannot agree when what went in does not.
-static void warn_inputs(const match *m) {
+static void warn_inputs(const qt_match *m) {
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->layers[i].pair.b->role, "input") == 0 &&
             is_below(&m->layers[i], DEFAULT_LIMIT_DB))
@@ -305,8 +299,8 @@ static void warn_inputs(const match *m) {
                     m->layers[i].pair.b->name);
 }
 
-static bool print_match(const job *j, const match *m) {
-    const layer **rows = sorted(j, m);
+static bool print_match(const job *j, const qt_match *m) {
+    const qt_layer **rows = sorted(j, m);
     if (!rows)
         return false;
     qt_print("%s%s%s", qt_style_on(QT_BOLD), m->b->graph, qt_style_off());
@@ -335,7 +329,7 @@ static bool print_match(const job *j, const match *m) {
 
 static json_t *text_or_null(const char *text) { return text ? qt_json_text(text) : json_null(); }
 
-static json_t *json_layer(const layer *l) {
+json_t *qt_layer_json(const qt_layer *l) {
     double steps = steps_of(l);
     return json_pack("{s:o,s:o,s:s,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:b,s:I}", "name",
                      qt_json_text(l->pair.b->name), "reference", qt_json_text(l->pair.a->name),
@@ -348,7 +342,7 @@ static json_t *json_layer(const layer *l) {
                      l->n_differ == 0, "not_finite", (json_int_t)l->c.n_mismatch);
 }
 
-static json_t *json_alone(const match *m, bool first) {
+static json_t *json_alone(const qt_match *m, bool first) {
     const qt_dump *d = first ? m->a : m->b;
     json_t *list = json_array();
     for (size_t i = 0; i < d->n; i++)
@@ -367,17 +361,17 @@ static json_t *json_missing(const qt_dump *d) {
     return list;
 }
 
-static json_t *json_match(const job *j, const match *m) {
-    const layer **rows = sorted(j, m), *below = first_below(j, m);
+static json_t *json_match(const job *j, const qt_match *m) {
+    const qt_layer **rows = sorted(j, m), *below = first_below(j, m);
     if (!rows)
         return NULL;
     json_t *list = json_array();
     for (size_t i = 0; i < m->n; i++)
-        json_array_append_new(list, json_layer(rows[i]));
+        json_array_append_new(list, qt_layer_json(rows[i]));
     free(rows);
     return json_pack("{s:o,s:o,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "graph", qt_json_text(m->b->graph),
                      "reference", qt_json_text(m->a->graph), "executions", (json_int_t)m->n_runs,
-                     "layers", list, "first_below", below ? json_layer(below) : json_null(),
+                     "layers", list, "first_below", below ? qt_layer_json(below) : json_null(),
                      "only_first", json_alone(m, true), "only_second", json_alone(m, false),
                      "missing_first", json_missing(m->a), "missing_second", json_missing(m->b));
 }
@@ -401,6 +395,11 @@ static int print_text(const job *j) {
     return qt_close_stdout();
 }
 
+static int write_page(const job *j, const qt_list *args) {
+    const qt_compare_page page = {args->items[0], args->items[1], j->limit_db, j->matches, j->n};
+    return qt_compare_page_write(&page, j->o->html);
+}
+
 static int compare(job *j, const qt_list *args) {
     if (qt_dumps_read(args->items[0], &j->a) != QRN_OK ||
         qt_dumps_read(args->items[1], &j->b) != QRN_OK) {
@@ -419,6 +418,8 @@ static int compare(job *j, const qt_list *args) {
         warn_inputs(&j->matches[i]);
         below = below || first_below(j, &j->matches[i]);
     }
+    if (code == QT_EXIT_OK && j->o->html)
+        code = write_page(j, args);
     if (code == QT_EXIT_OK)
         code = j->o->json ? print_json(j) : print_text(j);
     return code == QT_EXIT_OK && below && j->o->fail ? QT_EXIT_FAILURE : code;
@@ -456,6 +457,7 @@ const qt_command qt_compare_dumps = {
     .examples = {{"QUERN_DUMP=float python app.py",
                   "Writes every tensor that the program computes."},
                  {"quern compare float int8", "The layers, worst first."},
+                 {"quern compare float int8 --html report.html", "The same as a page."},
                  {"quern compare float int8 --limit 30 --fail", "For a test."}},
     .options_size = sizeof(compare_options),
     .run = run,

@@ -12,6 +12,7 @@
 // A tensor of an execution. Texts belong to the index.
 typedef struct qt_dumped {
     const char *name, *file, *role, *node, *op; // node and op are NULL for inputs
+    const char *type;                           // of the elements; may be NULL
     uint32_t rank;
     uint64_t dims[OX_MAX_RANK];
     const json_t *encoding; // NULL: plain numbers
@@ -51,6 +52,8 @@ void qt_dump_free(qt_dump *d);
 qrn_status qt_dump_load(const qt_dump *d, const qt_dumped *t, qt_array *out);
 // The step between quantized values; 0 when it is not one number.
 double qt_dump_step(const qt_dumped *t);
+// The smallest and the largest real number that its encoding holds; false when it is not one range.
+bool qt_dump_range(const qt_dumped *t, double *low, double *high);
 
 // Which tensor of one execution is which of another (dump_pair.c).
 typedef enum qt_pair_kind { QT_PAIR_NAME, QT_PAIR_ORDER } qt_pair_kind;

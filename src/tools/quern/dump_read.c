@@ -45,6 +45,7 @@ static qrn_status read_tensor(const char *folder, const json_t *o, qt_dumped *t)
                      .role = text_of(o, "role"),
                      .node = text_of(o, "node"),
                      .op = text_of(o, "op"),
+                     .type = text_of(o, "type"),
                      .encoding = json_object_get(o, "encoding")};
     if (!t->name || !t->file || !t->role)
         return damaged(folder, "a tensor lacks 'name', 'file' or 'role'");
@@ -277,6 +278,18 @@ static void decode(const qt_dumped *t, const decoder *d, const qt_array *codes, 
 double qt_dump_step(const qt_dumped *t) {
     double step = fabs(json_number_value(json_object_get(t->encoding, "scale")));
     return t->encoding && isfinite(step) ? step : 0;
+}
+
+bool qt_dump_range(const qt_dumped *t, double *low, double *high) {
+    decoder d;
+    double bits = json_number_value(json_object_get(t->encoding, "bits"));
+    if (!t->encoding || !t->type || !(bits >= 1 && bits <= 32) || qt_dump_step(t) == 0 ||
+        !read_encoding(t, &d) || d.n_groups)
+        return false;
+    double first = t->type[0] == 's' ? -ldexp(1, (int)bits - 1) : 0;
+    *low = d.scale * (first + d.shift + d.offset);
+    *high = *low + d.scale * (ldexp(1, (int)bits) - 1);
+    return true;
 }
 
 static bool same_dims(const qt_array *a, const qt_dumped *t) {
