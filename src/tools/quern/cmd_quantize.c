@@ -2,10 +2,10 @@
 //
 // quern quantize: a float model in, a quantized one out. Calibrates, plans, writes, and says how
 // far the result is from the float model.
-#include "quantizer/calibrate.h"
 #include "quantizer/write.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/llm_files.h"
+#include "tools/quern/quantize_calibrate.h"
 #include "tools/quern/quantize_check.h"
 #include "tools/quern/quantize_overrides.h"
 #include "tools/quern/report.h"
@@ -23,6 +23,7 @@ typedef struct quantize_options {
     qt_input_options in;
     qt_text_options text;
     qt_override_options single;
+    qt_calibration_options run;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
     uint64_t block, threads;
     double percentile, float_below;
@@ -64,6 +65,7 @@ static const qt_flag data_flags[] = {
     {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL, "random samples, to try things out"},
     {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
+    QT_CALIBRATION_FLAGS(quantize_options, run),
     {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse",
      "how ranges follow from samples (default minmax)"},
     {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
@@ -95,6 +97,7 @@ typedef struct job {
     qt_samples samples;
     qz_encodings *exported; // or NULL
     char *weights_path;     // NULL: constants are in the models
+    char *state_path;       // of the calibration so far, NULL: it is not kept
     const char *weights_name;
 } job;
 
@@ -130,7 +133,7 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
         qt_error("--calibration and --text exclude each other");
         return QT_EXIT_USAGE;
     }
-    bool samples = o->calibration || o->text.text || o->in.random;
+    bool samples = o->calibration || o->text.text || o->in.random || o->run.merged.n;
     s->only_given = o->single.encodings && !samples;
     if (s->act_bits && !samples && !o->single.encodings) {
         qt_error("--calibration DATA is needed: ranges of activations follow from samples (or "
@@ -163,8 +166,13 @@ static int check_usage(const quantize_options *o, size_t n_models) {
         qt_error("--export-encodings goes with one model, found %zu", n_models);
         return QT_EXIT_USAGE;
     }
-    if (!o->output) {
-        qt_error("--output is needed: the model to write");
+    if (!o->output == !o->run.only) {
+        qt_error(o->output ? "--output and --calibrate-only exclude each other"
+                           : "--output is needed: the model to write");
+        return QT_EXIT_USAGE;
+    }
+    if (o->run.only && n_models > 1) {
+        qt_error("--calibrate-only goes with one model, found %zu", n_models);
         return QT_EXIT_USAGE;
     }
     if (o->single.version && !o->single.exported) {
@@ -189,9 +197,23 @@ static char *join(const char *folder, const char *name, const char *ending) {
     return path;
 }
 
+// The calibration so far lies beside the output, unless that is a device or pipe.
+static int name_state(job *j) {
+    struct stat st;
+    const char *out = j->opt->output;
+    if (out && stat(out, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return QT_EXIT_OK;
+    j->state_path = out ? join("", out, ".calibration") : strdup(j->opt->run.only);
+    return j->state_path ? QT_EXIT_OK : no_memory();
+}
+
 static int name_targets(job *j, const qt_list *args) {
     const char *out = j->opt->output;
     size_t bytes = 0;
+    if (name_state(j) != QT_EXIT_OK)
+        return QT_EXIT_FAILURE;
+    if (!out)
+        return QT_EXIT_OK;
     if (j->n > 1 && !qt_make_dir(out))
         return QT_EXIT_FAILURE;
     for (size_t i = 0; i < j->n; i++) {
@@ -239,38 +261,22 @@ static int open_models(job *j, const qt_list *args) {
 
 // --- calibration
 
-static int run_sample(job *j, qz_run *r, size_t k, qt_array *arrays) {
-    if (qt_inputs_load(&j->samples.in, k, arrays) != QRN_OK) {
-        qt_error("%s", qrn_message());
-        return QT_EXIT_INPUT;
-    }
-    for (uint32_t i = 0; i < qz_run_inputs(r); i++) {
-        const ox_port *p = qz_run_input(r, i);
-        void *buffer = qz_run_buffer(r, i);
-        if (buffer && qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer) != QRN_OK) {
-            qt_error("%s", qrn_message());
-            return QT_EXIT_INPUT;
-        }
-    }
-    if (qz_run_sample(r) == QRN_OK)
-        return QT_EXIT_OK;
-    qt_error("sample %zu: %s", k, qrn_message());
-    return QT_EXIT_INPUT;
-}
-
-static int run_samples(job *j, qz_run *r) {
-    uint32_t n = j->samples.in.n_ports;
-    qt_array *arrays = calloc(n + 1, sizeof *arrays);
-    int code = arrays ? QT_EXIT_OK : no_memory();
-    for (size_t k = 0; k < j->samples.in.n_sets && code == QT_EXIT_OK; k++) {
-        qt_progress("calibrating", k, j->samples.in.n_sets);
-        code = run_sample(j, r, k, arrays);
-        for (uint32_t i = 0; i < n; i++)
-            qt_array_free(&arrays[i]);
-    }
-    qt_progress(NULL, 0, 0);
-    free(arrays);
-    return code;
+static int open_samples(job *j) {
+    const quantize_options *o = j->opt;
+    const subject *m = &j->models[0];
+    bool random = o->in.random && !o->text.text && !o->calibration && !o->run.merged.n;
+    int code = QT_EXIT_OK;
+    if (random)
+        qt_warn("random samples: the ranges are not those of real data, and neither is the "
+                "result's quality");
+    if (o->text.text)
+        code = qt_samples_of_text(m->model, m->path, &o->in, &o->text, &j->samples);
+    else if (o->calibration || random)
+        code = qt_samples_open(m->model, &o->in, o->calibration, &j->samples);
+    if (code == QT_EXIT_OK && random)
+        code = qt_samples_random(&j->samples, (size_t)(o->run.skip + o->run.n));
+    return code == QT_EXIT_OK && j->samples.in.n_sets ? qt_calibration_range(&o->run, &j->samples)
+                                                      : code;
 }
 
 // The first model runs; of the others only the shapes are needed.
@@ -281,11 +287,18 @@ static int calibrate(job *j) {
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
                                     .grams = i == 0 && j->scheme.weight_bits == 4,
                                     .shapes_only = i > 0 || !j->samples.in.n_sets};
-        qz_run *r = NULL;
-        if (qz_run_open(m->graph, &opt, &r) != QRN_OK)
+        qt_calibration c = {.opt = &j->opt->run,
+                            .model = m->path,
+                            .graph = m->graph,
+                            .samples = &j->samples,
+                            .state = j->state_path,
+                            .histograms = opt.histograms,
+                            .grams = opt.grams};
+        if (qz_run_open(m->graph, &opt, &c.run) != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
-        int code = opt.shapes_only ? QT_EXIT_OK : run_samples(j, r);
-        qz_run_close(r);
+        bool first = i == 0 && (j->samples.in.n_sets || j->opt->run.merged.n);
+        int code = first ? qt_calibrate(&c) : QT_EXIT_OK;
+        qz_run_close(c.run);
         if (code != QT_EXIT_OK)
             return code;
     }
@@ -414,6 +427,7 @@ static void release(job *j) {
     qt_samples_close(&j->samples);
     free(j->models);
     free(j->weights_path);
+    free(j->state_path);
 }
 
 static int run(const void *options, const qt_list *args) {
@@ -422,25 +436,21 @@ static int run(const void *options, const qt_list *args) {
     int code = check_usage(j.opt, args->n);
     if (code == QT_EXIT_OK)
         code = read_scheme(j.opt, &j.scheme);
-    bool text = j.opt->text.text != NULL, samples = text || j.opt->calibration || j.opt->in.random;
     if (code == QT_EXIT_OK && j.scheme.block && j.scheme.act_bits)
         qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
                 "--scheme w%u --block, or weights per channel",
                 j.scheme.weight_bits);
-    if (code == QT_EXIT_OK && samples && !text && !j.opt->calibration)
-        qt_warn("random samples: the ranges are not those of real data, and neither is the "
-                "result's quality");
     if (code == QT_EXIT_OK)
         code = open_models(&j, args);
-    if (code == QT_EXIT_OK && text)
-        code = qt_samples_of_text(j.models[0].model, j.models[0].path, &j.opt->in, &j.opt->text,
-                                  &j.samples);
-    else if (code == QT_EXIT_OK && samples)
-        code = qt_samples_open(j.models[0].model, &j.opt->in, j.opt->calibration, &j.samples);
+    if (code == QT_EXIT_OK)
+        code = open_samples(&j);
     if (code == QT_EXIT_OK)
         code = calibrate(&j);
-    if (code == QT_EXIT_OK)
-        code = plan(&j);
+    if (code != QT_EXIT_OK || j.opt->run.only) {
+        release(&j);
+        return code;
+    }
+    code = plan(&j);
     if (code == QT_EXIT_OK)
         code = write_and_check(&j);
     if (code == QT_EXIT_OK && j.exported)

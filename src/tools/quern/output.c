@@ -13,6 +13,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +170,7 @@ static double seconds(void) {
 
 void qt_progress(const char *what, size_t done, size_t total) {
     static double started, shown;
+    static size_t before;
     static bool visible;
     if (!total || done >= total) {
         if (visible)
@@ -180,8 +182,10 @@ void qt_progress(const char *what, size_t done, size_t total) {
     if (quiet || !isatty(STDERR_FILENO))
         return;
     double now = seconds();
-    if (started == 0)
+    if (started == 0) {
         started = now;
+        before = done;
+    }
     if (now - started < 0.5 || now - shown < 0.1)
         return;
     shown = now;
@@ -189,6 +193,10 @@ void qt_progress(const char *what, size_t done, size_t total) {
     int width = (int)(30 * done / total);
     fprintf(stderr, "\r\033[K%s [%.*s%*s] %zu/%zu", what, width, "##############################",
             30 - width, "", done, total);
+    if (done > before) {
+        double left = (now - started) / (double)(done - before) * (double)(total - done);
+        fprintf(stderr, ", %.0f:%02.0f left", floor(left / 60), floor(fmod(left, 60)));
+    }
 }
 
 int qt_finish(int code) {

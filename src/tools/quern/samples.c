@@ -152,6 +152,15 @@ static int add_npz(qt_samples *s, const char *path) {
     return qt_npz_read(path, &z) == QRN_OK ? qt_samples_add(s, path, &z) : failed_input();
 }
 
+// A file that is one sample of a model's only input.
+static int add_path(qt_samples *s, const char *path) {
+    size_t first;
+    int code = add_sets(s, 1, &first);
+    if (code == QT_EXIT_OK && !(s->in.sources[first].path = strdup(path)))
+        code = no_memory();
+    return code;
+}
+
 static int add_npy(qt_samples *s, const char *path) {
     qt_npz z = {.n = 1};
     qt_array a;
@@ -173,16 +182,12 @@ static int add_npy(qt_samples *s, const char *path) {
     }
     z.names[0] = name;
     z.arrays[0] = a;
+    // One sample is read again when its turn comes: folders may hold more than fits into memory.
+    if (samples_in(&a, s->in.ports[0]) == 1) {
+        qt_npz_free(&z);
+        return add_path(s, path);
+    }
     return qt_samples_add(s, path, &z);
-}
-
-// A file that is one sample of a model's only input.
-static int add_path(qt_samples *s, const char *path) {
-    size_t first;
-    int code = add_sets(s, 1, &first);
-    if (code == QT_EXIT_OK && !(s->in.sources[first].path = strdup(path)))
-        code = no_memory();
-    return code;
 }
 
 static int add_file(qt_samples *s, const char *path) {
@@ -288,6 +293,11 @@ int qt_samples_begin(const ox_model *m, const qt_input_options *opt, qt_samples 
     int code = qt_inputs_open(m, &out->opt, &none, 0, &out->in);
     out->in.n_sets = 0;
     return code;
+}
+
+int qt_samples_random(qt_samples *s, size_t n) {
+    size_t first;
+    return n > s->in.n_sets ? add_sets(s, n - s->in.n_sets, &first) : QT_EXIT_OK;
 }
 
 int qt_samples_open(const ox_model *m, const qt_input_options *opt, const char *data,

@@ -12,6 +12,7 @@ typedef struct qt_samples {
     qt_inputs in;                 // qt_inputs_load gives the arrays of a sample
     struct qt_sample_file *files; // arrays of .npy and .npz files, cut into samples
     size_t cap_sets;
+    size_t first, n; // that are used for calibration
 } qt_samples;
 
 // `data`:
@@ -37,6 +38,9 @@ int qt_samples_of_text(const ox_model *m, const char *model, const qt_input_opti
 // Parts for samples_text.c: without samples; and those of arrays, which are freed or kept.
 int qt_samples_begin(const ox_model *m, const qt_input_options *opt, qt_samples *out);
 int qt_samples_add(qt_samples *s, const char *path, qt_npz *arrays);
+
+// As many random samples, of those that were opened without data.
+int qt_samples_random(qt_samples *s, size_t n);
 
 void qt_samples_close(qt_samples *s); // a cleared one is fine
 
