@@ -41,7 +41,7 @@ describes itself and rejects all else. The ONNX front end and `quern` ([onnx.md]
 `quern estimate` ([estimate.md](estimate.md)) and `quern quantize` ([quantize.md](quantize.md)) as
 their pages say. The `qnn-*` and `qairt-*` programs as [tools.md](tools.md), [dlc.md](dlc.md),
 [op-packages.md](op-packages.md), [model-libraries.md](model-libraries.md) and
-[profiling.md](profiling.md) say; not yet: `qairt-converter`, `qairt-quantizer`.
+[profiling.md](profiling.md) say; [sdk-to-quern.md](sdk-to-quern.md) goes through them.
 """
 
 
