@@ -4,6 +4,7 @@
 #include "api/execute.h"
 
 #include "api/tensor.h"
+#include "base/env.h"
 #include "base/mem.h"
 #include "core/dump.h"
 #include "core/observe.h"
@@ -39,6 +40,21 @@ static void write_back(const qrn_execution *e) {
     }
 }
 
+// "threads,graph,node,threads,tasks,span,busy,longest", the last three in nanoseconds
+// (qrn_node_time).
+static void log_threads(const qrn_api_graph *g, const qrn_call_record *r) {
+    const qrn_compiled *cg = g->compiled;
+    for (uint32_t i = 0; i < r->n_nodes; i++) {
+        const qrn_node_time *t = &r->node_times[i];
+        if (t->n_tasks)
+            qrn_log(g->context->backend->log, QNN_LOG_LEVEL_INFO,
+                    "threads,%s,%s,%u,%u,%llu,%llu,%llu", g->ir->name,
+                    cg ? cg->nodes[i].name : g->ir->nodes[i]->name, t->n_threads, t->n_tasks,
+                    (unsigned long long)t->span_ns, (unsigned long long)t->busy_ns,
+                    (unsigned long long)t->longest_ns);
+    }
+}
+
 qrn_status qrn_execution_run(qrn_execution *e) {
     qrn_frame *f = e->frame;
     qrn_run_options opt = {.poll = e->call.signal ? qrn_signal_poll : NULL,
@@ -52,6 +68,7 @@ qrn_status qrn_execution_run(qrn_execution *e) {
         memset(f->node_times, 0, f->n_nodes * sizeof *f->node_times);
         r.node_times = opt.node_times = f->node_times;
         r.n_nodes = f->n_nodes;
+        opt.per_thread = qrn_env_verbose("threads");
     }
     if (e->call.profile && qrn_this_backend.report_bytes) {
         memset(f->report, 0, qrn_this_backend.report_bytes);
@@ -71,6 +88,8 @@ qrn_status qrn_execution_run(qrn_execution *e) {
     if (s == QRN_OK || s == QRN_E_EARLY) {
         write_back(e);
         qrn_call_report(&e->call, &r);
+        if (opt.per_thread)
+            log_threads(e->graph, &r);
     }
     if (entered == QRN_OK && qrn_this_backend.graph_leave)
         qrn_this_backend.graph_leave(e->graph);

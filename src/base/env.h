@@ -12,6 +12,8 @@
     X(VERBOSE, "QUERN_VERBOSE",                                                                    \
       "comma list; compiled: log lines with the steps of each compiled graph; "                    \
       "dispatch: one log line per step with the kernel chosen, one with the memory; "              \
+      "threads: one log line per node of an execution with a detailed profile, with the time "     \
+      "that its tasks took; "                                                                      \
       "overflow: all executions are watched for numbers beyond fp16")                              \
     X(PASSES, "QUERN_PASSES",                                                                      \
       "comma list of compiler passes to leave out, such as -alias (docs/passes.md); -all: every")  \

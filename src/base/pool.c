@@ -28,8 +28,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MAX_THREADS 256
 #define SPIN_ROUNDS 2000
+
+typedef struct worker {
+    qrn_pool *pool;
+    pthread_t thread;
+    uint32_t number; // 1 and up; the caller is 0
+} worker;
 
 struct qrn_pool {
     _Atomic uint64_t ticket;
@@ -45,11 +50,12 @@ struct qrn_pool {
     uint32_t n_started; // workers running; changed only while busy
     pid_t pid;          // process the workers belong to
     unsigned users;     // guarded by registry_lock
-    pthread_t workers[MAX_THREADS];
+    worker workers[QRN_POOL_MOST];
 };
 
 static pthread_mutex_t registry_lock = PTHREAD_MUTEX_INITIALIZER;
 static qrn_pool *shared; // the library's pool while it has users
+static _Thread_local uint32_t self;
 
 static void pause_cpu(void) {
 #if defined(__x86_64__)
@@ -68,7 +74,7 @@ static void sleep_on(qrn_pool *p, _Atomic uint32_t *word, uint32_t seen) {
 // Behind a change of the word.
 static void wake_all(qrn_pool *p, _Atomic uint32_t *word) {
     if (atomic_load(&p->asleep))
-        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, MAX_THREADS, NULL, NULL, 0);
+        syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, QRN_POOL_MOST, NULL, NULL, 0);
 }
 
 // Runs tasks of job `job` until none is left to claim.
@@ -89,7 +95,9 @@ static void work(qrn_pool *p, uint32_t job) {
 }
 
 static void *worker_main(void *arg) {
-    qrn_pool *p = arg;
+    const worker *w = arg;
+    qrn_pool *p = w->pool;
+    self = w->number;
     uint32_t seen = 0;
     qrn_fpenv_enter(); // a thread inherits the control word of the one that made it
     for (;;) {
@@ -120,11 +128,14 @@ static void start_workers(qrn_pool *p) {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     while (p->n_started + 1 < p->n_threads) {
-        if (pthread_create(&p->workers[p->n_started], NULL, worker_main, p) != 0)
+        worker *w = &p->workers[p->n_started];
+        w->pool = p;
+        w->number = p->n_started + 1;
+        if (pthread_create(&w->thread, NULL, worker_main, w) != 0)
             break;
         char name[16];
-        snprintf(name, sizeof name, "quern-%u", p->n_started + 1);
-        pthread_setname_np(p->workers[p->n_started], name);
+        snprintf(name, sizeof name, "quern-%u", w->number);
+        pthread_setname_np(w->thread, name);
         p->n_started++;
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
@@ -162,6 +173,8 @@ void qrn_pool_run(qrn_pool *p, void (*fn)(void *arg, uint32_t task), void *arg, 
 
 uint32_t qrn_pool_threads(const qrn_pool *p) { return p ? p->n_threads : 1; }
 
+uint32_t qrn_pool_self(void) { return self; }
+
 // Whole CPUs of the cgroup quota ("max 100000" or "200000 100000"), at least 1; 0 when unlimited.
 static uint32_t cgroup_cpus(void) {
     FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
@@ -188,7 +201,7 @@ uint32_t qrn_pool_default_threads(void) {
         if (quota && (long)quota < n)
             n = (long)quota;
     }
-    return n > MAX_THREADS ? MAX_THREADS : (uint32_t)n;
+    return n > QRN_POOL_MOST ? QRN_POOL_MOST : (uint32_t)n;
 }
 
 qrn_pool *qrn_pool_acquire(uint32_t n_threads) {
@@ -197,8 +210,8 @@ qrn_pool *qrn_pool_acquire(uint32_t n_threads) {
         shared = qrn_calloc(sizeof *shared);
         if (shared) {
             shared->n_threads = n_threads ? n_threads : qrn_pool_default_threads();
-            if (shared->n_threads > MAX_THREADS)
-                shared->n_threads = MAX_THREADS;
+            if (shared->n_threads > QRN_POOL_MOST)
+                shared->n_threads = QRN_POOL_MOST;
             shared->pid = getpid();
         }
     }
@@ -224,6 +237,6 @@ void qrn_pool_release(qrn_pool *p) {
     wake_all(p, &p->epoch);
     if (p->pid == getpid())
         for (uint32_t i = 0; i < p->n_started; i++)
-            pthread_join(p->workers[i], NULL);
+            pthread_join(p->workers[i].thread, NULL);
     qrn_free(p);
 }

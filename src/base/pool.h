@@ -9,6 +9,8 @@
 
 typedef struct qrn_pool qrn_pool;
 
+#define QRN_POOL_MOST 256 // threads of a pool, caller included
+
 // The library's pool with one more user; n_threads counts the caller and is used by the first user
 // only (0: QUERN_THREADS, else CPU affinity and cgroup quota). NULL when out of memory.
 // Workers start when first needed and are joined when the last user releases the pool.
@@ -16,6 +18,8 @@ qrn_pool *qrn_pool_acquire(uint32_t n_threads);
 void qrn_pool_release(qrn_pool *p); // NULL is fine
 
 uint32_t qrn_pool_threads(const qrn_pool *p); // 1 for NULL
+// Number of the calling thread among those of the pool that made it; 0: nobody's worker.
+uint32_t qrn_pool_self(void);
 
 // for (uint32_t i = 0; i < n_tasks; i++) fn(arg, i);   in parallel; returns when all are done.
 void qrn_pool_run(qrn_pool *p, void (*fn)(void *arg, uint32_t task), void *arg, uint32_t n_tasks);

@@ -217,9 +217,15 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+// How long each thread was busy with tasks of a step; a thread writes its own number only.
+typedef struct busy {
+    uint64_t ns[QRN_POOL_MOST];
+} busy;
+
 typedef struct job {
     qrn_kcall call;
     qrn_kernel_fn fn;
+    busy *busy; // NULL: nobody asks
     _Atomic int status;
 } job;
 
@@ -227,7 +233,10 @@ static void run_task(void *arg, uint32_t task) {
     job *j = arg;
     qrn_kcall k = j->call;
     k.task = task;
+    uint64_t start = j->busy ? now_ns() : 0;
     qrn_status s = j->fn(&k);
+    if (j->busy)
+        j->busy->ns[qrn_pool_self()] += now_ns() - start;
     if (s != QRN_OK)
         atomic_store(&j->status, (int)s);
 }
@@ -285,6 +294,38 @@ static uint32_t threads_of(const qrn_plan *p, const qrn_run_options *opt) {
     return n > p->max_tasks ? p->max_tasks : n;
 }
 
+static void add_busy(qrn_node_time *t, const busy *b, uint64_t span, uint32_t n_tasks,
+                     uint32_t n_threads) {
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < QRN_POOL_MOST; i++) {
+        t->busy_ns += b->ns[i];
+        longest = b->ns[i] > longest ? b->ns[i] : longest;
+    }
+    t->longest_ns += longest;
+    t->span_ns += span;
+    t->n_tasks = n_tasks > t->n_tasks ? n_tasks : t->n_tasks;
+    t->n_threads = n_threads;
+}
+
+static qrn_status run_job(job *j, const qrn_run_options *opt) {
+    if (j->call.n_tasks > 1)
+        qrn_pool_run(opt->pool, run_task, j, j->call.n_tasks);
+    else
+        run_task(j, 0);
+    return (qrn_status)atomic_load(&j->status);
+}
+
+// The same with clocks.
+static qrn_status run_observed(job *j, const qrn_run_options *opt, uint32_t n_threads,
+                               qrn_node_time *t) {
+    busy b = {0};
+    j->busy = &b;
+    uint64_t start = now_ns();
+    qrn_status s = run_job(j, opt);
+    add_busy(t, &b, now_ns() - start, j->call.n_tasks, n_threads);
+    return s;
+}
+
 // *n_tasks: how many the step was cut into.
 static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *s, qrn_view **ops,
                              const qrn_run_options *opt, const chain *c, uint32_t *n_tasks) {
@@ -298,12 +339,10 @@ static qrn_status run_kernel(const qrn_runner *r, execution *e, const qrn_step *
         j.call.state = r->state + s->state_offset;
     uint32_t n_threads = threads_of(r->plan, opt);
     uint32_t n = s->kernel->tasks && n_threads > 1 ? s->kernel->tasks(&j.call, n_threads) : 1;
-    *n_tasks = n < 2 ? 1 : n;
-    if (n < 2)
-        return s->kernel->fn(&j.call);
-    j.call.n_tasks = n;
-    qrn_pool_run(opt->pool, run_task, &j, n);
-    return (qrn_status)atomic_load(&j.status);
+    j.call.n_tasks = *n_tasks = n < 2 ? 1 : n;
+    if (opt->per_thread)
+        return run_observed(&j, opt, n_threads, &opt->node_times[s->node]);
+    return run_job(&j, opt);
 }
 
 static void mark_outputs(execution *e, const qrn_step *s, content c) {

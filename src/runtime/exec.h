@@ -33,6 +33,12 @@ typedef struct qrn_node_time {
     uint64_t first_ns, last_ns; // when its first step began and its last one ended; 0: never ran
     uint64_t spent_ns;          // in its steps
     uint64_t gap_ns;            // between the step before and each of its own, without polling
+    // With `per_thread`, of its steps, with those chained to them:
+    uint64_t span_ns;    // from their beginnings to their ends
+    uint64_t busy_ns;    // in their tasks, of all threads together
+    uint64_t longest_ns; // the same of the thread that was busy longest in each of them
+    uint32_t n_tasks;    // of the step that was cut into most
+    uint32_t n_threads;  // that could have run them
 } qrn_node_time;
 
 // The values of an execution, while a trace runs: by their numbers in the compiled graph.
@@ -47,6 +53,7 @@ typedef struct qrn_run_options {
     qrn_pool *pool;            // NULL: single-threaded
     uint32_t max_threads;      // of the pool for this run; 0: all
     qrn_node_time *node_times; // NULL, or [plan->n_nodes], cleared, to add to
+    bool per_thread;           // with node_times: each task looks at the clock, too
     // The buffers hold this many sets of values, one behind the other, which are run one after the
     // other; 0 counts as 1. Only for dense tensors of one size.
     uint32_t n_batch;

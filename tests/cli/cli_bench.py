@@ -99,6 +99,21 @@ def test_rates_follow_from_times_and_counts(conv):
                                                         reverse=True)
 
 
+def test_threads_add_up(conv):
+    """Of the time of all threads, what they were busy, uneven and waiting is all there is."""
+    got = ok_json("bench", conv, "--per-op", "--runs", "2", "--json", "--threads", "3")["per_op"]
+    rows = [r for r in got["rows"] if r["tasks"]]
+    assert {"Conv2d", "ElementWiseSquareRoot"} & {r["type"] for r in rows}
+    assert max(r["tasks"] for r in rows) == 3  # 4096 rows go round
+    for r in rows:
+        shares = [r[k] for k in ("efficiency", "imbalance", "barrier")]
+        assert sum(shares) == pytest.approx(1) and min(shares) > -1e-9, r
+        assert r["efficiency"] <= r["tasks"] / 3 + 1e-9  # a task is one thread's
+    assert "uneven" in ok("bench", conv, "--per-op", "--runs", "2", "--threads", "3").stdout
+    alone = per_op(conv)["rows"]
+    assert all(r["imbalance"] == pytest.approx(0) for r in alone if r["tasks"])
+
+
 def test_a_pick_counts_what_it_picks(tmp_path):
     net = model(tmp_path / "net.onnx", [h.make_node("Gather", ["table", "i"], ["y"])],
                 {"i": (T.INT32, [3])}, {"y": (T.FLOAT, [3, 50])}, {"table": ONES(1000, 50)})

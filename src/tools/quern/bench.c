@@ -43,7 +43,8 @@ static const qt_flag measure_flags[] = {
      "keep inputs and outputs in the GPU's memory: what it computes, without copies"},
     {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
     {"per-op", 0, QT_BOOL, NULL, AT(per_op), NULL,
-     "list every node with its kernels, and its speed against the machine's"},
+     "list every node with its kernels, its speed against the machine's, and what its "
+     "threads did"},
     {"serve", 0, QT_BOOL, NULL, AT(serve), NULL,
      "answer each line 'run N' on standard input with a line of JSON"},
     {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "leave out the table of ops"},
@@ -433,7 +434,7 @@ static int run(const void *options, const qt_list *args) {
     const qt_watch watch = {&b.ops, qt_ops_add_node, qt_ops_add_line};
     int code = check_options(&o);
     if (code == QT_EXIT_OK && o.per_op) {
-        code = qt_ops_init(&b.ops) && qt_ask_verbose("dispatch") ? QT_EXIT_OK : no_memory();
+        code = qt_ops_init(&b.ops) && qt_ask_verbose("dispatch,threads") ? QT_EXIT_OK : no_memory();
         o.backend.watch = &watch;
     }
     if (code == QT_EXIT_OK)
@@ -473,7 +474,9 @@ const qt_command qt_bench = {
         "peak of this machine, the bytes of all operands and their share of the speed of DRAM. "
         "Below each node stand the kernels of its steps, what they work on, and why better ones "
         "were passed "
-        "over.\n"
+        "over. With several threads, four columns say how many tasks the largest step was cut "
+        "into and where the time of all threads went: busy, uneven (another one was busy longer) "
+        "and waits (nobody was).\n"
         "--serve loads the model once, prints a line of JSON when it is ready, and then answers "
         "each line 'run N' on standard input with the times of N runs; 'quit' or the end of the "
         "input ends it. So a script can alternate between this program and another.\n"

@@ -3,7 +3,8 @@
 // Collecting what is known of nodes and their steps. A dispatch line reads
 // "dispatch,graph,node,op,family,kernel,shapes,reasons"; names of graphs and nodes may have commas
 // in them, and a line is cut where the library's room ends. "memory,graph,arena N,bound N,..." is
-// the plan of a graph.
+// the plan of a graph, and "threads,graph,node,threads,tasks,span,busy,longest" says where the time
+// of a node's steps went in one run.
 #include "tools/quern/bench_ops.h"
 
 #include "base/dtype.h"
@@ -11,6 +12,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define THREADS "threads," // begins lines about threads
 
 bool qt_ops_init(qt_ops *ops) {
     *ops = (qt_ops){.arena = qrn_arena_create()};
@@ -241,6 +244,31 @@ static void add_memory(qt_ops *ops, const char *line) {
     ops->bound_bytes += strtod(bound + 7, NULL);
 }
 
+// "threads,graph,node,threads,tasks,span,busy,longest" of a node in one run.
+static void add_threads(qt_ops *ops, char *line) {
+    double numbers[5]; // threads, tasks, span, busy, longest
+    for (int i = 4; i >= 0; i--) {
+        char *comma = strrchr(line, ','), *end;
+        if (!comma)
+            return;
+        numbers[i] = strtod(comma + 1, &end);
+        if (end == comma + 1 || *end || !(numbers[i] >= 0 && numbers[i] < 1e18))
+            return;
+        *comma = '\0';
+    }
+    const char *node = node_of(ops, line + strlen(THREADS));
+    qt_op_row *r = node ? find(ops, node) : NULL;
+    if (!r)
+        return;
+    if (numbers[0] > 1e6 || numbers[1] > 1e6)
+        return;
+    r->threads = (unsigned)numbers[0];
+    r->tasks = numbers[1] > r->tasks ? (unsigned)numbers[1] : r->tasks;
+    r->span_ns += numbers[2];
+    r->busy_ns += numbers[3];
+    r->longest_ns += numbers[4];
+}
+
 void qt_ops_add_line(void *ctx, const char *line) {
     qt_ops *ops = ctx;
     dispatch d;
@@ -251,6 +279,10 @@ void qt_ops_add_line(void *ctx, const char *line) {
     char *copy = qrn_arena_strdup(ops->arena, line);
     if (!copy) {
         ops->failed = true;
+        return;
+    }
+    if (strncmp(line, THREADS, strlen(THREADS)) == 0) {
+        add_threads(ops, copy);
         return;
     }
     if (!parse(copy, &d))

@@ -28,6 +28,10 @@ typedef struct qt_op_row {
     qt_op_step *steps, *last;
     double run_us; // of the run that is going on; -1: no event yet
     double us;     // of the fastest run; -1: no event yet
+    // Of all runs together, in nanoseconds: its steps, their tasks on all threads, and those of the
+    // busiest thread; 0: the library does not say.
+    double span_ns, busy_ns, longest_ns;
+    unsigned threads, tasks; // that could run them; of the step that was cut into most
 } qt_op_row;
 
 typedef struct qt_ops {
@@ -57,6 +61,14 @@ typedef struct qt_op_rates {
     double limit_us;          // the machine could not do it faster
 } qt_op_rates;
 qt_op_rates qt_op_rate(const qt_op_row *r, const qt_peaks *p);
+
+// Where the time of the threads went, as shares that add up to 1; NAN: not known.
+typedef struct qt_op_shares {
+    double efficiency; // they were busy
+    double imbalance;  // others were busy longer
+    double barrier;    // nobody was: waking up, claiming tasks, waiting for the end
+} qt_op_shares;
+qt_op_shares qt_op_share(const qt_op_row *r);
 
 // Slowest first, at most max_rows (0: all).
 void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows);

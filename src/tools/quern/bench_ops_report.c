@@ -37,6 +37,14 @@ qt_op_rates qt_op_rate(const qt_op_row *r, const qt_peaks *p) {
     return y;
 }
 
+qt_op_shares qt_op_share(const qt_op_row *r) {
+    double whole = r->threads * r->span_ns;
+    if (!(whole > 0))
+        return (qt_op_shares){NAN, NAN, NAN};
+    return (qt_op_shares){r->busy_ns / whole, r->longest_ns / r->span_ns - r->busy_ns / whole,
+                          1 - r->longest_ns / r->span_ns};
+}
+
 static int slower_first(const void *a, const void *b) {
     const qt_op_row *x = a, *y = b;
     return x->us > y->us ? -1 : x->us < y->us ? 1 : strcmp(x->name, y->name);
@@ -89,6 +97,7 @@ static json_t *json_steps(const qt_op_step *s) {
 
 static json_t *json_row(const qt_op_row *r, const qt_peaks *p, double total) {
     qt_op_rates y = qt_op_rate(r, p);
+    qt_op_shares time = qt_op_share(r);
     const struct {
         const char *name;
         double value;
@@ -102,6 +111,10 @@ static json_t *json_row(const qt_op_row *r, const qt_peaks *p, double total) {
         {"gbs", y.gbs},
         {"of_bandwidth", y.of_bandwidth},
         {"limit_us", y.limit_us},
+        {"tasks", r->tasks ? (double)r->tasks : (double)NAN},
+        {"efficiency", time.efficiency},
+        {"imbalance", time.imbalance},
+        {"barrier", time.barrier},
     };
     json_t *o = json_pack("{s:o,s:o,s:s,s:s}", "node", qt_json_text(r->name), "type",
                           qt_json_text(r->type), "peak", qt_peak_names[r->peak], "level", y.level);
@@ -132,6 +145,22 @@ static void print_cell(int width, int digits, double v, const char *unit) {
         qt_print(" %*s%*s", width, "-", (int)strlen(unit), "");
 }
 
+// Did a node run on several threads?
+static bool is_divided(const qt_ops *ops) {
+    for (size_t i = 0; i < ops->n; i++)
+        if (ops->rows[i].threads > 1)
+            return true;
+    return false;
+}
+
+static void print_threads(const qt_op_row *r) {
+    qt_op_shares time = qt_op_share(r);
+    print_cell(7, 0, r->tasks ? (double)r->tasks : (double)NAN, "");
+    print_cell(5, 0, 100 * time.efficiency, "%");
+    print_cell(5, 0, 100 * time.imbalance, "%");
+    print_cell(4, 0, 100 * time.barrier, "%");
+}
+
 void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     double total = sort_rows(ops);
     qt_print("\n");
@@ -139,8 +168,9 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
     if (ops->bound_bytes > 0)
         qt_print("intermediate tensors: %.2f MiB, at least %.2f MiB\n", ops->arena_bytes / 0x1p20,
                  ops->bound_bytes / 0x1p20);
-    qt_print("%s%-52s %9s %7s %8s %7s %9s %7s %12s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
-             "share", "GOPS", "peak", "MB", "GB/s", "of memory", qt_style_off());
+    qt_print("%s%-52s %9s %7s %8s %7s %9s %7s %12s%s%s\n", qt_style_on(QT_BOLD), "node (op)", "us",
+             "share", "GOPS", "peak", "MB", "GB/s", "of memory",
+             is_divided(ops) ? "  tasks   busy uneven waits" : "", qt_style_off());
     for (size_t i = 0; i < ops->n && (!max_rows || i < max_rows); i++) {
         const qt_op_row *r = &ops->rows[i];
         qt_op_rates y = qt_op_rate(r, p);
@@ -154,7 +184,10 @@ void qt_print_ops(qt_ops *ops, const qt_peaks *p, size_t max_rows) {
         print_cell(9, 3, r->bytes / 1e6, "");
         print_cell(7, 1, y.gbs, "");
         print_cell(6, 1, 100 * y.of_bandwidth, "%");
-        qt_print(" %s\n", y.level);
+        qt_print(" %-4s", y.level);
+        if (r->threads > 1)
+            print_threads(r);
+        qt_print("\n");
         for (const qt_op_step *s = r->steps; s; s = s->next)
             qt_print("    %s  %s%s%s%s%s\n", s->kernel, qt_style_on(QT_DIM), s->shapes,
                      s->why[0] ? "  " : "", s->why, qt_style_off());
