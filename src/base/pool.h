@@ -13,7 +13,8 @@ typedef struct qrn_pool qrn_pool;
 
 // The library's pool with one more user; n_threads counts the caller and is used by the first user
 // only (0: QUERN_THREADS, else CPU affinity and cgroup quota). NULL when out of memory.
-// Workers start when first needed and are joined when the last user releases the pool.
+// Workers start when first needed and are joined when the last user releases the pool. No more of
+// them work than the process has CPUs, whatever n_threads says.
 qrn_pool *qrn_pool_acquire(uint32_t n_threads);
 void qrn_pool_release(qrn_pool *p); // NULL is fine
 

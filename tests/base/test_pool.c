@@ -152,6 +152,8 @@ static void meet(void *arg, uint32_t task) {
 
 static void workers_that_sleep_are_woken(void **state) {
     (void)state;
+    if (qrn_pool_default_threads() < 2)
+        skip(); // a pool has no more threads than CPUs
     qrn_pool *p = qrn_pool_acquire(2);
     for (int i = 0; i < 50; i++) {
         meeting m = {.met = 0};
@@ -175,12 +177,66 @@ static void slow(void *arg, uint32_t task) {
 
 static void a_caller_that_sleeps_is_woken(void **state) {
     (void)state;
+    if (qrn_pool_default_threads() < 2)
+        skip();
     qrn_pool *p = qrn_pool_acquire(2);
     for (int i = 0; i < 50; i++) {
         meeting m = {.caller = pthread_self()};
         qrn_pool_run(p, slow, &m, 2);
         assert_int_equal(atomic_load(&m.done), 2);
     }
+    qrn_pool_release(p);
+}
+
+static int threads_of_this_process(void) {
+    int n = 0;
+    DIR *d = opendir("/proc/self/task");
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += e->d_name[0] != '.';
+    if (d)
+        closedir(d);
+    return n;
+}
+
+// More threads than CPUs would only take turns; CPUs that come and go are noticed.
+static void threads_follow_the_cpus(void **state) {
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    int before = threads_of_this_process(), cpus = CPU_COUNT(&all);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    qrn_pool *p = qrn_pool_acquire(64);
+    assert_int_equal(qrn_pool_threads(p), 64);
+    run_rounds(p, 10);
+    assert_int_equal(threads_of_this_process(), before);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    run_rounds(p, 2000);
+    assert_true(threads_of_this_process() < before + (cpus < 64 ? cpus : 64));
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    run_rounds(p, 2000);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    run_rounds(p, 2000);
+    qrn_pool_release(p);
+}
+
+static void no_worker(void *arg, uint32_t task) {
+    (void)task;
+    if (qrn_pool_self() >= 2)
+        atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+static void threads_have_numbers(void **state) {
+    (void)state;
+    atomic_int others = 0;
+    qrn_pool *p = qrn_pool_acquire(2);
+    assert_int_equal(qrn_pool_self(), 0);
+    for (int i = 0; i < 100; i++)
+        qrn_pool_run(p, no_worker, &others, 300); // more than a pool has slots
+    assert_int_equal(atomic_load(&others), 0);
     qrn_pool_release(p);
 }
 
@@ -192,6 +248,8 @@ int main(void) {
         cmocka_unit_test(a_task_may_use_the_pool_itself),
         cmocka_unit_test(workers_that_sleep_are_woken),
         cmocka_unit_test(a_caller_that_sleeps_is_woken),
+        cmocka_unit_test(threads_follow_the_cpus),
+        cmocka_unit_test(threads_have_numbers),
 #if !defined(__SANITIZE_THREAD__) && !defined(QUERN_EMULATED)
         cmocka_unit_test(a_forked_child_starts_workers_of_its_own),
 #endif
