@@ -119,6 +119,9 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
     const int8_t *w = qrn_strip_weights(k->in[1], g.cin, p.w);
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
+    qrn_grid_part part = qrn_strip_part_of(k, &g, QRN_DEPTHWISE16_UNITS);
+    if (part.r0 >= part.r1)
+        return QRN_OK;
     qrn_depthwise16_job j = {.y_flip = is_signed(y) ? 0x8000 : 0};
     qrn_strip_plan plan = {.k = k,
                            .g = g,
@@ -130,8 +133,11 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
                            .block_bytes = p.block_bytes,
                            .groups = p.groups,
                            .outside = p.outside,
+                           .part = part,
                            .job = &j};
     QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE16_UNITS) {
+        if (i < part.c0 || i >= part.c1)
+            continue;
         uint8_t *to = p.blocks + i * p.block_bytes;
         terms_prepare(&p, &b, (qrn_depthwise16_terms *)(void *)to);
         qrn_strip_pack(kernel, &g, &p.shape, &b, w, to + sizeof(qrn_depthwise16_terms));
@@ -141,8 +147,6 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
         memcpy(plan.pad + at, &outside, 2);
     for (size_t column = 0; column < QRN_STRIP_OUTSIDE; column++)
         memcpy(p.outside + column * 2 * g.cin, plan.pad, QRN_STRIP_VECTOR);
-    size_t begin, end;
-    qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
-    kernel->rows(&plan, begin, end);
+    kernel->rows(&plan);
     return QRN_OK;
 }

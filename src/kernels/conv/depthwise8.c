@@ -138,10 +138,15 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
     int32_t x_offset = x->quant->offset - (x_signed ? 128 : 0);
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
+    qrn_grid_part part = qrn_strip_part_of(k, &g, QRN_DEPTHWISE8_UNITS);
+    if (part.r0 >= part.r1)
+        return QRN_OK;
     qrn_requant r = qrn_requant_of(x, k->in[1], 0, y);
     qrn_depthwise8_job j = {.requant = qrn_requant8_of(p.m, p.exact, r.zero_half, r.lo, r.hi)};
     set_requant(&j, y_signed);
     QRN_STRIP_BLOCKS(b, i, g.cin, QRN_DEPTHWISE8_UNITS) {
+        if (i < part.c0 || i >= part.c1)
+            continue;
         uint8_t *to = p.blocks + i * p.block_bytes;
         terms_prepare(&p, &b, (qrn_depthwise8_terms *)(void *)to);
         qrn_strip_pack(kernel, &g, &p.shape, &b, w, to + sizeof(qrn_depthwise8_terms));
@@ -156,12 +161,11 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
                            .block_bytes = p.block_bytes,
                            .groups = p.groups,
                            .outside = p.outside,
+                           .part = part,
                            .job = &j};
     memset(plan.pad, (uint8_t)-x->quant->offset, sizeof plan.pad);
     for (size_t column = 0; column < QRN_STRIP_OUTSIDE; column++)
         memset(p.outside + column * g.cin, plan.pad[0], QRN_STRIP_VECTOR);
-    size_t begin, end;
-    qrn_split(g.batch * (size_t)g.out[1], 1, k->task, k->n_tasks, &begin, &end);
-    kernel->rows(&plan, begin, end);
+    kernel->rows(&plan);
     return QRN_OK;
 }

@@ -3,7 +3,10 @@
 // Loops of the depthwise convolution: which rows of a window lie inside the input.
 #include "kernels/conv/depthwise_f32.h"
 
+#include "kernels/grid.h"
+
 #define BAND (16 * 1024) // floats of output rows that are reported together
+#define UNIT 32          // channels that a task takes at least
 
 bool qrn_depthwise_f32_works(const qrn_kcall *k) {
     const qrn_conv_args *a = k->args;
@@ -34,6 +37,26 @@ static void find_rows(const qrn_kcall *k, const qrn_conv_geometry *g, size_t row
         }
 }
 
+// Rows, and channels in units.
+static qrn_grid_part part_of(const qrn_kcall *k, const qrn_conv_geometry *g) {
+    const qrn_grid_work w = {.rows = g->batch * (size_t)(g->out[0] * g->out[1]),
+                             .cols = (g->cin + UNIT - 1) / UNIT,
+                             .of_row = 1,
+                             .of_col = 1,
+                             .of_part = k->follower ? 4 : 0};
+    return qrn_grid_part_of(&w, k->task, k->n_tasks);
+}
+
+// Rows [from, to) of the channels that were wanted.
+static void report(const qrn_kcall *k, const qrn_depthwise_line *l, size_t from, size_t to) {
+    size_t cells = (size_t)l->cells;
+    if (l->end - l->first == l->channels)
+        qrn_report(k, from * cells * l->channels, to * cells * l->channels);
+    else
+        for (size_t i = from * cells; k->follower && i < to * cells; i++)
+            qrn_report(k, i * l->channels + l->first, i * l->channels + l->end);
+}
+
 static qrn_status run(const qrn_kcall *k, line_fn line) {
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, k->in[0], k->out[0], k->in[1]->dims);
     qrn_depthwise_line l = {.bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL,
@@ -45,14 +68,16 @@ static qrn_status run(const qrn_kcall *k, line_fn line) {
                             .dilation = g.dilation[2],
                             .before = g.before[2],
                             .clamp = &((const qrn_conv_args *)k->args)->clamp};
-    size_t begin, end, width = (size_t)g.out[2] * g.cin;
-    qrn_split(g.batch * (size_t)(g.out[0] * g.out[1]), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t row = begin, reported = begin; row < end; row++) {
+    size_t width = (size_t)g.out[2] * g.cin;
+    qrn_grid_part part = part_of(k, &g);
+    l.first = part.c0 * UNIT;
+    l.end = part.c1 * UNIT < g.cin ? part.c1 * UNIT : g.cin;
+    for (size_t row = part.r0, reported = row; row < part.r1; row++) {
         find_rows(k, &g, row, &l);
         l.y = (float *)k->out[0]->data + row * width;
         line(&l);
-        if ((row + 1 - reported) * width >= BAND || row + 1 == end) {
-            qrn_report(k, reported * width, (row + 1) * width);
+        if ((row + 1 - reported) * width >= BAND || row + 1 == part.r1) {
+            report(k, &l, reported, row + 1);
             reported = row + 1;
         }
     }

@@ -21,6 +21,7 @@ typedef struct qrn_depthwise_line {
     size_t rows;                        // of the window that lie inside the input
     size_t taps;                        // of a row
     size_t channels;                    // of a cell
+    size_t first, end;                  // channels that are wanted
     int64_t width, cells;               // columns of x and of y
     int64_t stride, dilation;           // between columns
     int64_t before;                     // columns before the input

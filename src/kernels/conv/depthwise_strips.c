@@ -7,6 +7,31 @@
 
 #include <string.h>
 
+// What grid.h wants to know, in quarters of the work on a row of a block: input rows are read for
+// several output rows, a block is packed, and a row in pieces is many calls of who goes on with it.
+#define OF_ROW 1
+#define OF_BLOCK 4
+#define OF_PIECE 4
+
+qrn_grid_part qrn_strip_part_of(const qrn_kcall *k, const qrn_conv_geometry *g,
+                                uint32_t most_units) {
+    size_t blocks = qrn_strip_blocks(g->cin, most_units), done = 0;
+    bool apart = true;
+    QRN_STRIP_BLOCKS(b, i, g->cin, most_units) {
+        apart &= b.first == done;
+        done = b.first + b.channels;
+    }
+    const qrn_grid_work w = {.rows = g->batch * (size_t)g->out[1],
+                             .cols = apart ? blocks : 1,
+                             .of_row = OF_ROW,
+                             .of_col = OF_BLOCK,
+                             .of_part = k->follower ? OF_PIECE : 0};
+    qrn_grid_part p = qrn_grid_part_of(&w, k->task, k->n_tasks);
+    if (!apart && p.c1)
+        p.c1 = blocks;
+    return p;
+}
+
 const int8_t *qrn_strip_weights(const qrn_view *w, size_t channels, int8_t *room) {
     bool plain = w->dtype == QRN_DTYPE_SQ8 && (w->quant->bits == 0 || w->quant->bits >= 8);
     for (size_t c = 0; plain && c < channels; c++)

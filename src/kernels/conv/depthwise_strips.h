@@ -10,6 +10,7 @@
 #define QRN_KERNELS_CONV_DEPTHWISE_STRIPS_H
 
 #include "kernels/conv/conv.h"
+#include "kernels/grid.h"
 
 #define QRN_STRIP_VECTOR 64  // bytes
 #define QRN_STRIP_UNIT 16    // channels of a vector of groups
@@ -65,13 +66,14 @@ typedef struct qrn_strip_plan {
     size_t terms_bytes, block_bytes;
     uint8_t *groups;        // qrn_strip_room() bytes, aligned to a vector
     const uint8_t *outside; // a line of padding: QRN_STRIP_OUTSIDE vectors, a cell apart
+    qrn_grid_part part;     // output rows, counted over all images, and blocks of this task
     const void *job;
 } qrn_strip_plan;
 
 // What the file of an instruction set gives.
 typedef struct qrn_strip_kernel {
-    // Output rows [begin, end), counted over all images.
-    void (*rows)(const qrn_strip_plan *p, size_t begin, size_t end);
+    // The part of the plan.
+    void (*rows)(const qrn_strip_plan *p);
     // m[c] = scale_x * scale_w[c] / scale_y; sums[c] = sum over taps of w[t][c].
     void (*channels)(const qrn_kcall *k, const int8_t *w, size_t taps, size_t channels, double *m,
                      int32_t *sums);
@@ -172,6 +174,10 @@ typedef void (*qrn_strip_tile_fn)(const qrn_strip_tile *t, const void *of);
 // two apart; false: the call does not have the form.
 bool qrn_strip_three(const qrn_strip_plan *p, const qrn_strip_block *b, size_t row, size_t n_rows,
                      const qrn_strip_tile_fn *step, const void *of);
+
+// The part of a task: rows, and blocks where no channel is in two of them.
+qrn_grid_part qrn_strip_part_of(const qrn_kcall *k, const qrn_conv_geometry *g,
+                                uint32_t most_units);
 
 // Weights [taps][channels], with their offset, as signed bytes: w's own or a copy in `room`, which
 // has as many. NULL: they are none.

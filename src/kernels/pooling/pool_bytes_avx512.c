@@ -13,6 +13,7 @@ typedef struct job {
     qrn_pool_q q;
     const uint8_t *x;
     size_t channels;
+    size_t first, end; // channels that are wanted
     bool is_signed;
     const uint8_t *cells[QRN_POOL_BYTES_CELLS]; // of the window, channel 0
     size_t n, count;                            // cells, and what sums are divided by
@@ -101,8 +102,8 @@ INLINE void average(const job *j, uint8_t *y, size_t c, size_t n, const bool who
 }
 
 INLINE void average_cell(const job *j, uint8_t *y, const bool is_signed) {
-    size_t c = 0, left = j->channels % 64;
-    for (; c + 64 <= j->channels; c += 64)
+    size_t c = j->first, left = (j->end - j->first) % 64;
+    for (; c + 64 <= j->end; c += 64)
         average(j, y, c, 64, true, is_signed);
     if (left)
         average(j, y, c, left, false, is_signed);
@@ -114,17 +115,19 @@ qrn_status qrn_pool_avg_bytes_avx512(const qrn_kcall *k) {
              .x = x->data,
              .channels = x->dims[x->rank - 1],
              .is_signed = x->dtype == QRN_DTYPE_SQ8};
-    size_t columns = y->dims[y->rank - 2], begin, end;
-    qrn_split(qrn_view_span(y, 0, x->rank - 1), 1, k->task, k->n_tasks, &begin, &end);
+    size_t columns = y->dims[y->rank - 2];
+    qrn_grid_part part = qrn_pool_part_of(k, QRN_POOL_UNIT);
+    j.first = part.c0 * QRN_POOL_UNIT;
+    j.end = part.c1 * QRN_POOL_UNIT < j.channels ? part.c1 * QRN_POOL_UNIT : j.channels;
     qrn_pool_window w;
-    for (size_t cell = begin; cell < end; cell++) {
-        if (cell == begin || cell % columns == 0)
+    for (size_t cell = part.r0; cell < part.r1; cell++) {
+        if (cell == part.r0 || cell % columns == 0)
             w = qrn_pool_window_at(k, cell);
         else
             qrn_pool_window_move(k, &w, cell % columns);
         find_cells(&j, &w);
         size_t count = qrn_pool_count(&w, k->args);
-        if (cell == begin || count != j.count)
+        if (cell == part.r0 || count != j.count)
             prepare(&j, count);
         uint8_t *to = (uint8_t *)y->data + cell * j.channels;
         if (j.is_signed)

@@ -119,6 +119,14 @@ bool qrn_pool_is_quantized(const qrn_kcall *k) {
     return t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_SQ8 || t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16;
 }
 
+qrn_grid_part qrn_pool_part_of(const qrn_kcall *k, size_t unit) {
+    const qrn_view *y = k->out[0];
+    size_t channels = y->dims[y->rank - 1];
+    const qrn_grid_work w = {.rows = qrn_view_span(y, 0, y->rank - 1),
+                             .cols = unit ? (channels + unit - 1) / unit : 0};
+    return qrn_grid_part_of(&w, k->task, k->n_tasks);
+}
+
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_view_count(k->in[0]) < 16384 ? 1 : n_threads;
 }

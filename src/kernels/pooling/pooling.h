@@ -14,6 +14,7 @@
 #ifndef QRN_KERNELS_POOLING_H
 #define QRN_KERNELS_POOLING_H
 
+#include "kernels/grid.h"
 #include "kernels/kernel.h"
 
 #define QRN_POOL_CELLS 4096
@@ -62,6 +63,9 @@ static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j)
            w->span[2].first;
 }
 
+// The part of a task: output cells, and units of so many channels.
+#define QRN_POOL_UNIT 64
+qrn_grid_part qrn_pool_part_of(const qrn_kcall *k, size_t unit);
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
 
 // Averages of quantized values.

@@ -187,6 +187,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
 
 static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
     job j = job_of(k, kernel);
+    j.plan.followed = k->follower != NULL;
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     if (part.r0 >= part.r1 || part.u0 >= part.u1)
         return QRN_OK;

@@ -3,6 +3,18 @@
 // How layers become GEMMs, and the division of these among tasks.
 #include "kernels/gemm/dense/dense_plan.h"
 
+#include "kernels/grid.h"
+
+// What grid.h wants to know, in quarters of the product of a row and a panel: rows come from the
+// caches of other cores, or are gathered before; panels come from far and their terms are made; a
+// row in pieces is as many calls of who goes on with it.
+#define ROW_DIRECT 1
+#define ROW_GATHERED 2
+#define PANEL 16
+#define PIECE 3
+
+#define TASK_PRODUCTS 50000 // of a task at least: another thread is not worth less
+
 qrn_dense_plan qrn_dense_plan_of(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
     qrn_dense_plan p = {.args = a,
                         .cout = (size_t)a->cols * a->group,
@@ -29,12 +41,13 @@ size_t qrn_dense_block_rows(const qrn_dense_args *a, size_t elements) {
 }
 
 qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_t n_tasks) {
-    qrn_dense_part part = {.r1 = p->rows, .u1 = qrn_panels(p->args->cols) * p->args->group};
-    if (p->rows >= (size_t)QRN_DENSE_GRAIN * n_tasks || p->rows / QRN_DENSE_GRAIN > part.u1)
-        qrn_split(p->rows, QRN_DENSE_GRAIN, task, n_tasks, &part.r0, &part.r1);
-    else
-        qrn_split(part.u1, 1, task, n_tasks, &part.u0, &part.u1);
-    return part;
+    const qrn_grid_work w = {.rows = p->rows,
+                             .cols = qrn_panels(p->args->cols) * p->args->group,
+                             .of_row = p->direct ? ROW_DIRECT : ROW_GATHERED,
+                             .of_col = PANEL,
+                             .of_part = p->followed ? PIECE : 0};
+    qrn_grid_part g = qrn_grid_part_of(&w, task, n_tasks);
+    return (qrn_dense_part){.r0 = g.r0, .r1 = g.r1, .u0 = g.c0, .u1 = g.c1};
 }
 
 // Column of the GEMM at which panel u begins.
@@ -57,5 +70,8 @@ void qrn_dense_report(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, siz
 }
 
 uint32_t qrn_dense_tasks(const qrn_dense_plan *p, uint32_t n_threads) {
-    return p->rows * p->cout * p->args->depth < 100000 ? 1 : n_threads;
+    size_t products = p->rows * p->cout * p->args->depth;
+    if (products < 2 * TASK_PRODUCTS)
+        return 1;
+    return products / TASK_PRODUCTS < n_threads ? (uint32_t)(products / TASK_PRODUCTS) : n_threads;
 }

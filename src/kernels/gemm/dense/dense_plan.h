@@ -37,6 +37,7 @@ typedef struct qrn_dense_plan {
     size_t rows;            // of the GEMM
     size_t cout;            // of all groups
     bool direct;            // rows lie in x as they are
+    bool followed;          // somebody goes on with the results of a call
     size_t a_row;           // direct: elements between rows of x
     qrn_dense_copy_fn copy; // of pieces of rows; rows of families may have a better one
 } qrn_dense_plan;
@@ -53,7 +54,7 @@ void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_
                       size_t elem, int fill, void *dst, size_t dst_row);
 
 // The part of a task: rows [r0, r1) times panels [u0, u1), panels being counted over all groups.
-// Tasks share the rows, or the panels where there are too few rows to go round.
+// Of a task that has nothing to do all are 0.
 typedef struct qrn_dense_part {
     size_t r0, r1, u0, u1;
 } qrn_dense_part;

@@ -266,6 +266,7 @@ static qrn_status run(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
     job j;
     make_job(k, kernel, &j);
     take_scratch(&j);
+    j.plan.followed = k->follower != NULL;
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     if (by_windows(&j, &part))
         run_windows(&j, &part);

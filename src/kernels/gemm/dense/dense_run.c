@@ -89,6 +89,7 @@ qrn_status qrn_dense_run(const qrn_kcall *k, const qrn_dense_args *a, const qrn_
     job j = {.call = k, .engine = e, .plan = qrn_dense_plan_of(a, k->in[0], k->out[0])};
     j.feed = qrn_dense_feed_of(&j.plan, e->gemm, k->follower != NULL);
     j.wide_range = wide_range;
+    j.plan.followed = k->follower != NULL;
     size_t converted = converted_floats(e, a);
     j.converted = (float *)k->scratch + k->task * (converted + j.feed.floats);
     j.rows = j.converted + converted;

@@ -13,6 +13,9 @@
 #include "kernels/gemm/matmul/matmul_planes.h"
 #include "kernels/gemm/epilogue/requant.h"
 
+// Rows that take as long as packing the columns of a unit once more.
+#define PACKING 12
+
 static void lead_strides(const qrn_view *v, uint32_t n_lead, size_t *strides) {
     size_t step = v->dims[v->rank - 1] * (size_t)v->dims[v->rank - 2];
     for (uint32_t i = 0; i < n_lead; i++) { // i counts from the last leading dimension
@@ -63,10 +66,15 @@ qrn_matmul_share qrn_matmul_share_of(const qrn_matmul_geometry *g, size_t column
     qrn_matmul_share s = {
         .groups = (g->cols + columns - 1) / columns, .columns = columns, .cuts = 1};
     size_t units = g->batch * s.groups, strips = (g->rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN;
-    if (units && units < k->n_tasks)
-        s.cuts = (k->n_tasks + units - 1) / units;
-    if (s.cuts > strips)
-        s.cuts = strips;
+    uint64_t least = UINT64_MAX; // rows that the busiest task does
+    for (size_t cuts = 1; k->n_tasks > 1 && cuts <= strips && cuts <= k->n_tasks; cuts++) {
+        uint64_t rows = (strips + cuts - 1) / cuts * QRN_DENSE_GRAIN + PACKING;
+        uint64_t most = (units * cuts + k->n_tasks - 1) / k->n_tasks * rows;
+        if (most < least) {
+            least = most;
+            s.cuts = cuts;
+        }
+    }
     qrn_split(units * s.cuts, 1, k->task, k->n_tasks, &s.begin, &s.end);
     return s;
 }

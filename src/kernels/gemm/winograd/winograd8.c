@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Winograd's convolution on 8-bit values: packing and the work of a task. Lines of tiles are done a
-// block at a time: all their input is transformed, then for each panel of output channels come the
+// Winograd's convolution on 8-bit values: packing and the work of a task. Tiles are done a block
+// at a time: all their input is transformed, then for each panel of output channels come the
 // 36 GEMMs and the output transform.
 #include "kernels/gemm/winograd/winograd8.h"
 
@@ -16,10 +16,6 @@
 #define CHANNELS_LEAST 16
 #define CHANNELS_MOST 227
 #define LANES 32 // channels of a vector
-
-static size_t tiles(int64_t cells) {
-    return ((size_t)cells + QRN_WINOGRAD_TILE - 1) / QRN_WINOGRAD_TILE;
-}
 
 bool qrn_winograd8_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_view *y) {
     if (!qrn_winograd_shape(a))
@@ -99,8 +95,7 @@ typedef struct job {
     const qrn_kcall *call;
     const qrn_winograd8_kernel *kernel;
     qrn_conv_geometry geo;
-    size_t down, across;         // tiles of an image
-    size_t lines;                // of tiles, of a block
+    qrn_winograd_grid grid;
     size_t panels, steps, row;   // elements of a row of v
     size_t v_plane, m_plane;     // elements
     size_t columns_bytes, bytes; // of scratch for each task: the most that any image needs
@@ -116,20 +111,16 @@ static job job_of(const qrn_kcall *k, const qrn_winograd8_kernel *kernel) {
     const qrn_dense8_args *a = k->args;
     job j = {.call = k, .kernel = kernel, .panels = qrn_panels(a->dense.cols)};
     j.geo = qrn_conv_geometry_of(&a->dense.conv, k->in[0], k->out[0], a->dense.kernel);
-    j.down = tiles(j.geo.out[1]);
-    j.across = tiles(j.geo.out[2]);
     j.steps = qrn_winograd8_steps(j.geo.cin);
     j.row = whole(j.geo.cin, LANES);
     size_t tile = j.row * sizeof *j.v + QRN_PANEL * sizeof *j.m;
-    size_t line = QRN_WINOGRAD_PLANES * j.across * tile;
-    j.lines = line && line < BLOCK_BYTES ? BLOCK_BYTES / line : 1;
-    j.lines = j.lines < j.down ? j.lines : j.down;
-    j.v_plane = j.lines * j.across * j.row + SHIFT / sizeof *j.v;
-    j.m_plane = j.lines * j.across * QRN_PANEL + SHIFT / sizeof *j.m;
+    tile *= QRN_WINOGRAD_PLANES;
+    j.grid = qrn_winograd_grid_of(&j.geo, QRN_WINOGRAD_TILE, BLOCK_BYTES, tile);
+    j.v_plane = j.grid.block * j.row + SHIFT / sizeof *j.v;
+    j.m_plane = j.grid.block * QRN_PANEL + SHIFT / sizeof *j.m;
     j.columns_bytes = qrn_dense8_columns_bytes(j.panels) + j.row;
-    size_t planes = line < BLOCK_BYTES ? BLOCK_BYTES : line;
-    planes = planes < j.down * line ? planes : j.down * line;
-    j.bytes = whole(j.columns_bytes, 64) + planes + (size_t)2 * QRN_WINOGRAD_PLANES * SHIFT;
+    j.bytes =
+        whole(j.columns_bytes, 64) + j.grid.block * tile + (size_t)2 * QRN_WINOGRAD_PLANES * SHIFT;
     char *at = (char *)k->scratch + k->task * j.bytes;
     j.columns = qrn_dense8_columns_at(at, j.panels);
     j.outside = (uint8_t *)at + qrn_dense8_columns_bytes(j.panels);
@@ -160,24 +151,24 @@ static void find_cells(const job *j, const uint8_t *image, int64_t top, int64_t 
     }
 }
 
-static void transform_input_lines(const job *j, size_t image, size_t first, size_t lines) {
+static void transform_input(const job *j, size_t first, size_t n) {
     const qrn_conv_geometry *g = &j->geo;
     const qrn_view *x = j->call->in[0];
-    const uint8_t *data = (const uint8_t *)x->data + image * (size_t)(g->in[1] * g->in[2]) * g->cin;
+    size_t image = (size_t)(g->in[1] * g->in[2]) * g->cin;
     qrn_winograd8_input t = {
         .channels = g->cin, .is_signed = x->dtype == QRN_DTYPE_SQ8, .v = j->v, .plane = j->v_plane};
-    for (size_t y = first; y < first + lines; y++)
-        for (size_t c = 0; c < j->across; c++, t.v += j->row) {
-            find_cells(j, data, (int64_t)(y * QRN_WINOGRAD_TILE) - g->before[1],
-                       (int64_t)(c * QRN_WINOGRAD_TILE) - g->before[2], t.cells);
-            j->kernel->transform_input(&t);
-        }
+    qrn_winograd_place p = qrn_winograd_place_of(&j->grid, g, first);
+    for (size_t i = 0; i < n; i++, t.v += j->row, qrn_winograd_next(&j->grid, g, &p)) {
+        find_cells(j, (const uint8_t *)x->data + p.image * image, (int64_t)p.top - g->before[1],
+                   (int64_t)p.left - g->before[2], t.cells);
+        j->kernel->transform_input(&t);
+    }
 }
 
-static void transform_output_lines(const job *j, size_t image, size_t first, size_t lines,
-                                   size_t panel) {
+static void transform_output(const job *j, size_t first, size_t n, size_t panel) {
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
     size_t col = panel * QRN_PANEL;
+    uint8_t *y = j->call->out[0]->data;
     qrn_requant8 requant = j->columns.requant;
     requant.m += col;
     requant.exact += col;
@@ -188,14 +179,13 @@ static void transform_output_lines(const job *j, size_t image, size_t first, siz
                               .y_line = ow * cout,
                               .y_cell = cout,
                               .cols = (uint32_t)(cout - col < QRN_PANEL ? cout - col : QRN_PANEL)};
-    for (size_t y = first; y < first + lines; y++)
-        for (size_t x = 0; x < j->across; x++, t.m += QRN_PANEL) {
-            size_t top = y * QRN_WINOGRAD_TILE, left = x * QRN_WINOGRAD_TILE;
-            t.y = (uint8_t *)j->call->out[0]->data + ((image * oh + top) * ow + left) * cout + col;
-            t.lines = oh - top < QRN_WINOGRAD_TILE ? oh - top : QRN_WINOGRAD_TILE;
-            t.cells = ow - left < QRN_WINOGRAD_TILE ? ow - left : QRN_WINOGRAD_TILE;
-            j->kernel->transform_output(&t);
-        }
+    qrn_winograd_place p = qrn_winograd_place_of(&j->grid, &j->geo, first);
+    for (size_t i = 0; i < n; i++, t.m += QRN_PANEL, qrn_winograd_next(&j->grid, &j->geo, &p)) {
+        t.y = y + ((p.image * oh + p.top) * ow + p.left) * cout + col;
+        t.lines = p.lines;
+        t.cells = p.cells;
+        j->kernel->transform_output(&t);
+    }
 }
 
 // The 36 GEMMs of one panel.
@@ -219,19 +209,6 @@ static void multiply(const job *j, size_t panel, size_t n_tiles) {
     }
 }
 
-// The lines of tiles [first, first + lines) of an image.
-static void run_block(const job *j, size_t image, size_t first, size_t lines) {
-    size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
-    transform_input_lines(j, image, first, lines);
-    for (size_t panel = 0; panel < j->panels; panel++) {
-        multiply(j, panel, lines * j->across);
-        transform_output_lines(j, image, first, lines, panel);
-    }
-    size_t top = first * QRN_WINOGRAD_TILE, end = (first + lines) * QRN_WINOGRAD_TILE;
-    qrn_report(j->call, (image * oh + top) * ow * cout,
-               (image * oh + (end < oh ? end : oh)) * ow * cout);
-}
-
 bool qrn_winograd8_works(const qrn_kcall *k) {
     return k->n_in > QRN_DENSE8_MATRICES && k->in[QRN_DENSE8_MATRICES];
 }
@@ -240,25 +217,26 @@ bool qrn_winograd8_reads(const qrn_kernel *row) { return row->works == qrn_winog
 
 qrn_status qrn_winograd8_run(const qrn_kcall *k, const qrn_winograd8_kernel *kernel) {
     job j = job_of(k, kernel);
-    size_t begin, end;
-    qrn_split(j.geo.batch * j.down, 1, k->task, k->n_tasks, &begin, &end);
-    if (begin >= end)
+    qrn_grid_part part = qrn_winograd_part_of(&j.grid, k, j.panels);
+    if (part.r0 >= part.r1 || part.c0 >= part.c1)
         return QRN_OK;
-    qrn_dense8_columns_make(&j.columns, k, 128, 0, j.panels);
+    qrn_dense8_columns_make(&j.columns, k, 128, part.c0, part.c1);
     memset(j.outside, (uint8_t)-k->in[0]->quant->offset, j.row);
-    for (size_t at = begin, n; at < end; at += n) {
-        size_t first = at % j.down, left = end - at < j.down - first ? end - at : j.down - first;
-        size_t blocks = (left + j.lines - 1) / j.lines; // of about the same size
-        n = (left + blocks - 1) / blocks;
-        run_block(&j, at / j.down, first, n);
+    for (size_t at = part.r0, n; at < part.r1; at += n) {
+        n = qrn_winograd_block(&j.grid, part.r1 - at);
+        transform_input(&j, at, n);
+        for (size_t panel = part.c0; panel < part.c1; panel++) {
+            multiply(&j, panel, n);
+            transform_output(&j, at, n, panel);
+        }
+        qrn_winograd_report(k, &j.grid, &j.geo, at, n, part.c0, part.c1);
     }
     return QRN_OK;
 }
 
 uint32_t qrn_winograd8_tasks(const qrn_kcall *k, uint32_t n_threads) {
     job j = job_of(k, NULL);
-    size_t lines = j.geo.batch * j.down;
-    return lines < n_threads ? (uint32_t)lines : n_threads;
+    return qrn_winograd_tasks_of(&j.grid, &j.geo, n_threads);
 }
 
 size_t qrn_winograd8_scratch(const qrn_kcall *k) { return k->n_tasks * job_of(k, NULL).bytes; }

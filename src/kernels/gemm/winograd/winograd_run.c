@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
-// The work of a task of Winograd's convolutions. Lines of tiles are done a block at a time: all
-// their input is transformed, then for each panel of output channels come the GEMMs and the
-// transformation back.
+// The work of a task of Winograd's convolutions. Tiles are done a block at a time: all their input
+// is transformed, then for each panel of output channels come the GEMMs and the transformation
+// back.
 #include "kernels/gemm/winograd/winograd_run.h"
 
 #define BLOCK_ELEMENTS (180 * 1024) // of the matrices of a block: they stay in the second cache
 #define BLOCK_OF_F16 (384 * 1024)   // the same where each block transforms the weights again
 #define TAPS_CHANNELS 16            // whose weights are converted together
 #define SHIFT 16 // elements that keep matrices from fighting for the same places of a cache
-
-static size_t tiles(int64_t cells, size_t tile) { return ((size_t)cells + tile - 1) / tile; }
 
 // What a call is about.
 typedef struct job {
@@ -19,9 +17,8 @@ typedef struct job {
     const qrn_dense_args *args;
     const qrn_winograd_weights *weights;
     qrn_conv_geometry geo;
+    qrn_winograd_grid grid;
     size_t tile, planes; // of the kernel
-    size_t down, across; // tiles of an image
-    size_t lines;        // of tiles, of a block
     size_t v_plane, m_plane;
     float *v, *m, *u, *taps; // u, taps: fp16 only, a panel of weights and some of their taps
     size_t floats;           // of scratch for each task: the most that any smaller image needs
@@ -33,15 +30,11 @@ static job job_of(const qrn_kcall *k, const qrn_dense_args *a, const qrn_winogra
     size_t block = w->f16 ? BLOCK_OF_F16 : BLOCK_ELEMENTS;
     j.planes = (j.tile + 2) * (j.tile + 2);
     j.geo = qrn_conv_geometry_of(&a->conv, k->in[0], k->out[0], a->kernel);
-    j.down = tiles(j.geo.out[1], j.tile);
-    j.across = tiles(j.geo.out[2], j.tile);
-    size_t line = j.planes * j.across * (j.geo.cin + QRN_PANEL);
-    j.lines = line && line < block ? block / line : 1;
-    j.lines = j.lines < j.down ? j.lines : j.down;
-    j.v_plane = j.lines * j.across * j.geo.cin + SHIFT;
-    j.m_plane = j.lines * j.across * QRN_PANEL + SHIFT;
-    j.floats = line < block ? block : line;
-    j.floats = j.floats < j.down * line ? j.floats : j.down * line;
+    size_t one = j.planes * (j.geo.cin + QRN_PANEL);
+    j.grid = qrn_winograd_grid_of(&j.geo, j.tile, block, one);
+    j.v_plane = j.grid.block * j.geo.cin + SHIFT;
+    j.m_plane = j.grid.block * QRN_PANEL + SHIFT;
+    j.floats = j.grid.block * one;
     j.floats += 2 * j.planes * SHIFT;
     size_t matrices = j.floats, u = w->f16 ? j.planes * j.geo.cin * QRN_PANEL : 0;
     j.floats += u + (w->f16 ? 9 * TAPS_CHANNELS * QRN_PANEL : 0);
@@ -52,24 +45,25 @@ static job job_of(const qrn_kcall *k, const qrn_dense_args *a, const qrn_winogra
     return j;
 }
 
-static void transform_input_lines(const job *j, size_t image, size_t first, size_t lines) {
+static void transform_input(const job *j, size_t first, size_t n) {
     const qrn_conv_geometry *g = &j->geo;
+    const float *x = j->call->in[0]->data;
     qrn_winograd_input t = {
         .height = g->in[1], .width = g->in[2], .channels = g->cin, .v = j->v, .plane = j->v_plane};
-    t.x = (const float *)j->call->in[0]->data + image * (size_t)(g->in[1] * g->in[2]) * g->cin;
-    for (size_t y = first; y < first + lines; y++)
-        for (size_t x = 0; x < j->across; x++, t.v += g->cin) {
-            t.top = (int64_t)(y * j->tile) - g->before[1];
-            t.left = (int64_t)(x * j->tile) - g->before[2];
-            j->kernel->transform_input(&t);
-        }
+    qrn_winograd_place p = qrn_winograd_place_of(&j->grid, g, first);
+    for (size_t i = 0; i < n; i++, t.v += g->cin, qrn_winograd_next(&j->grid, g, &p)) {
+        t.x = x + p.image * (size_t)(g->in[1] * g->in[2]) * g->cin;
+        t.top = (int64_t)p.top - g->before[1];
+        t.left = (int64_t)p.left - g->before[2];
+        j->kernel->transform_input(&t);
+    }
 }
 
-static void transform_output_lines(const job *j, size_t image, size_t first, size_t lines,
-                                   size_t col) {
+static void transform_output(const job *j, size_t first, size_t n, size_t col) {
     const qrn_kcall *k = j->call;
     size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
     const float *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
+    float *y = k->out[0]->data;
     qrn_winograd_output t = {.m = j->m,
                              .clamp = &j->args->conv.clamp,
                              .plane = j->m_plane,
@@ -77,14 +71,13 @@ static void transform_output_lines(const job *j, size_t image, size_t first, siz
                              .y_line = ow * cout,
                              .y_cell = cout,
                              .channels = cout - col < QRN_PANEL ? cout - col : QRN_PANEL};
-    for (size_t y = first; y < first + lines; y++)
-        for (size_t x = 0; x < j->across; x++, t.m += QRN_PANEL) {
-            size_t top = y * j->tile, left = x * j->tile;
-            t.y = (float *)k->out[0]->data + ((image * oh + top) * ow + left) * cout + col;
-            t.lines = oh - top < j->tile ? oh - top : j->tile;
-            t.cells = ow - left < j->tile ? ow - left : j->tile;
-            j->kernel->transform_output(&t);
-        }
+    qrn_winograd_place p = qrn_winograd_place_of(&j->grid, &j->geo, first);
+    for (size_t i = 0; i < n; i++, t.m += QRN_PANEL, qrn_winograd_next(&j->grid, &j->geo, &p)) {
+        t.y = y + ((p.image * oh + p.top) * ow + p.left) * cout + col;
+        t.lines = p.lines;
+        t.cells = p.cells;
+        j->kernel->transform_output(&t);
+    }
 }
 
 // Converts and transforms a panel of fp16 weights, some channels at a time.
@@ -128,29 +121,18 @@ static void multiply(const job *j, size_t panel, size_t n_tiles) {
     }
 }
 
-// The lines of tiles [first, first + lines) of an image.
-static void run_block(const job *j, size_t image, size_t first, size_t lines) {
-    size_t ow = (size_t)j->geo.out[2], oh = (size_t)j->geo.out[1], cout = j->geo.cout;
-    transform_input_lines(j, image, first, lines);
-    for (size_t panel = 0; panel < qrn_panels(cout); panel++) {
-        multiply(j, panel, lines * j->across);
-        transform_output_lines(j, image, first, lines, panel * QRN_PANEL);
-    }
-    size_t top = first * j->tile, end = (first + lines) * j->tile;
-    qrn_report(j->call, (image * oh + top) * ow * cout,
-               (image * oh + (end < oh ? end : oh)) * ow * cout);
-}
-
 qrn_status qrn_winograd_run(const qrn_kcall *k, const qrn_dense_args *a,
                             const qrn_winograd_kernel *kernel, const qrn_winograd_weights *w) {
     job j = job_of(k, a, kernel, w);
-    size_t begin, end;
-    qrn_split(j.geo.batch * j.down, 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t at = begin, n; at < end; at += n) {
-        size_t first = at % j.down, left = end - at < j.down - first ? end - at : j.down - first;
-        size_t blocks = (left + j.lines - 1) / j.lines; // of about the same size
-        n = (left + blocks - 1) / blocks;
-        run_block(&j, at / j.down, first, n);
+    qrn_grid_part part = qrn_winograd_part_of(&j.grid, k, qrn_panels(j.geo.cout));
+    for (size_t at = part.r0, n; at < part.r1; at += n) {
+        n = qrn_winograd_block(&j.grid, part.r1 - at);
+        transform_input(&j, at, n);
+        for (size_t panel = part.c0; panel < part.c1; panel++) {
+            multiply(&j, panel, n);
+            transform_output(&j, at, n, panel * QRN_PANEL);
+        }
+        qrn_winograd_report(k, &j.grid, &j.geo, at, n, part.c0, part.c1);
     }
     return QRN_OK;
 }
@@ -158,8 +140,7 @@ qrn_status qrn_winograd_run(const qrn_kcall *k, const qrn_dense_args *a,
 uint32_t qrn_winograd_tasks(const qrn_kcall *k, const qrn_dense_args *a,
                             const qrn_winograd_kernel *kernel, uint32_t n_threads) {
     job j = job_of(k, a, kernel, &(qrn_winograd_weights){0});
-    size_t lines = j.geo.batch * j.down;
-    return lines < n_threads ? (uint32_t)lines : n_threads;
+    return qrn_winograd_tasks_of(&j.grid, &j.geo, n_threads);
 }
 
 size_t qrn_winograd_scratch(const qrn_kcall *k, const qrn_dense_args *a,

@@ -7,6 +7,7 @@
 #define QRN_KERNELS_GEMM_WINOGRAD_RUN_H
 
 #include "kernels/gemm/tiles/gemm_f32.h"
+#include "kernels/grid.h"
 
 // Windows of 3x3 cells, one cell apart, in one group: what the method is for.
 bool qrn_winograd_shape(const qrn_dense_args *a);
@@ -15,6 +16,40 @@ bool qrn_winograd_shape(const qrn_dense_args *a);
 static inline size_t qrn_winograd_tiles(const qrn_view *y, size_t side) {
     return ((size_t)y->dims[1] + side - 1) / side * (((size_t)y->dims[2] + side - 1) / side);
 }
+
+// The tiles of a convolution, counted line by line over all images, and the block of them that is
+// done at a time.
+typedef struct qrn_winograd_grid {
+    size_t tile;         // output cells along a side
+    size_t down, across; // of an image
+    size_t all;          // of all images
+    size_t block;        // so many stay in the second cache
+} qrn_winograd_grid;
+
+// block_bytes: what a block may have in matrices; tile_bytes: what a tile has.
+qrn_winograd_grid qrn_winograd_grid_of(const qrn_conv_geometry *g, size_t tile, size_t block_bytes,
+                                       size_t tile_bytes);
+
+// Where tile `at` is, and how many of its lines and cells exist.
+typedef struct qrn_winograd_place {
+    size_t image, top, left, lines, cells;
+} qrn_winograd_place;
+qrn_winograd_place qrn_winograd_place_of(const qrn_winograd_grid *w, const qrn_conv_geometry *g,
+                                         size_t at);
+
+// The tile behind it; of the last one, the place is not used.
+void qrn_winograd_next(const qrn_winograd_grid *w, const qrn_conv_geometry *g,
+                       qrn_winograd_place *p);
+
+// The part of a task: tiles [r0, r1) times panels [c0, c1).
+qrn_grid_part qrn_winograd_part_of(const qrn_winograd_grid *w, const qrn_kcall *k, size_t panels);
+uint32_t qrn_winograd_tasks_of(const qrn_winograd_grid *w, const qrn_conv_geometry *g,
+                               uint32_t n_threads);
+// Tiles of the next block of a part that has n of them: no small rest.
+size_t qrn_winograd_block(const qrn_winograd_grid *w, size_t n);
+// Reports tiles [at, at + n) of panels [c0, c1).
+void qrn_winograd_report(const qrn_kcall *k, const qrn_winograd_grid *w, const qrn_conv_geometry *g,
+                         size_t at, size_t n, size_t c0, size_t c1);
 
 // One tile of input: the cells under it from (top, left) on, zero where the image has none.
 typedef struct qrn_winograd_input {
