@@ -12,7 +12,9 @@
 #define BLOCK_BYTES (256 * 1024)  // of rows in planes: they stay in the second cache
 #define COLUMNS_BYTES (64 * 1024) // of terms of columns that are kept from block to block
 #define NIBBLES_ROWS 48           // up to which 4-bit weights are not unpacked first
-#define GATHER_BYTES (16 * 1024)  // of rows that are gathered before they are cut into planes
+#define TILE_ROWS 16              // with fewer, and shorter depths, AMX does not gain
+#define TILE_DEPTH 64
+#define GATHER_BYTES (16 * 1024) // of rows that are gathered before they are cut into planes
 
 bool qrn_dense_has_zero(qrn_dtype x, int32_t x_offset) {
     int64_t lo, hi;
@@ -251,8 +253,8 @@ static void run_windows(const job *j, const qrn_dense_part *part) {
 // Windows do where accumulators are requantized without a detour. Prepares all columns to know
 // that.
 static bool by_windows(const job *j, const qrn_dense_part *part) {
-    if (!j->windows.lines || !j->kernel->requant || j->out.elem != 2 || j->args->w_bits == 16 ||
-        j->n_runs != 1 || j->k->in[4] || part->u1 - part->u0 > j->n_slots)
+    if (!j->windows.lines || !j->kernel->requant || !j->kernel->pairs || j->out.elem != 2 ||
+        j->args->w_bits == 16 || j->n_runs != 1 || j->k->in[4] || part->u1 - part->u0 > j->n_slots)
         return false;
     bool small = true;
     for (size_t u = part->u0; u < part->u1; u++) {
@@ -287,6 +289,18 @@ static size_t scratch(const qrn_kcall *k) {
     return k->n_tasks * layout_of(&j).end;
 }
 
+#if defined(__x86_64__)
+// Products of 16-bit activations and one plane of weights to 16 bits, of as many rows and steps as
+// tiles of AMX have. What they do not do beyond that is left to vectors.
+static bool fills_tiles(const qrn_kcall *k) {
+    const qrn_dense_planes_args *a = k->args;
+    qrn_dense_plan p = qrn_dense_plan_of(&a->dense, k->in[0], k->out[0]);
+    return qrn_view_elem(k->in[0]) == 2 && qrn_view_elem(k->out[0]) == 2 && a->w_bits != 16 &&
+           !k->in[4] && k->in[5]->dims[0] == 1 && p.rows >= TILE_ROWS &&
+           a->dense.depth >= TILE_DEPTH;
+}
+#endif
+
 #define ROW(isa, bit)                                                                              \
     {                                                                                              \
         .name = "dense_planes_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                      \
@@ -296,6 +310,7 @@ static size_t scratch(const qrn_kcall *k) {
     static qrn_status dense_planes_##isa(const qrn_kcall *k) { return run(k, &qrn_planes_##isa); }
 
 #if defined(__x86_64__)
+FUNCTION(amx)
 FUNCTION(avx512vnni)
 FUNCTION(avx2)
 #elif defined(__aarch64__)
@@ -305,6 +320,13 @@ FUNCTION(ref)
 
 static const qrn_kernel dense_planes_rows[] = {
 #if defined(__x86_64__)
+    {.name = "dense_planes_amx",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AMX,
+     .fn = dense_planes_amx,
+     .works = fills_tiles,
+     .tasks = tasks,
+     .scratch = scratch},
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)

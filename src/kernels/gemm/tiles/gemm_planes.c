@@ -32,6 +32,9 @@ static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_planes_tile *w) {
 
 #if defined(__x86_64__)
 SUMS(avx2, qrn_gemm_q8_2x32_avx2)
+SUMS(amx, qrn_gemm_q8_12x32_avx512vnni)
+const qrn_planes_kernel qrn_planes_amx = {
+    .sums = sums_amx, .requant = qrn_planes_requant_amx, .ops = &qrn_planes_ops_avx512};
 const qrn_planes_kernel qrn_planes_avx512vnni = {.pairs = true,
                                                  .sums = qrn_planes_sums_avx512vnni,
                                                  .requant = qrn_planes_requant_avx512vnni,

@@ -117,8 +117,8 @@ typedef struct qrn_planes_kernel {
     const qrn_planes_ops *ops;
 } qrn_planes_kernel;
 
-extern const qrn_planes_kernel qrn_planes_avx512vnni, qrn_planes_avx2, qrn_planes_neondot,
-    qrn_planes_ref;
+extern const qrn_planes_kernel qrn_planes_amx, qrn_planes_avx512vnni, qrn_planes_avx2,
+    qrn_planes_neondot, qrn_planes_ref;
 
 void qrn_planes_gemm(const qrn_planes_kernel *k, const qrn_planes_rows *r,
                      const qrn_planes_panel *p, const qrn_planes_out *o);
@@ -138,6 +138,8 @@ void qrn_planes_row_sums(const qrn_planes_ops *ops, const void *x, size_t elem, 
 void qrn_planes_sums_avx512vnni(const qrn_planes_tile *t);
 void qrn_planes_requant_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
                                    const qrn_planes_out *o);
+void qrn_planes_requant_amx(const qrn_planes_rows *r, const qrn_planes_panel *p,
+                            const qrn_planes_out *o);
 void qrn_planes_sums4_avx512vnni(const qrn_planes_tile *t);
 void qrn_planes_requant4_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
                                     const qrn_planes_out *o);

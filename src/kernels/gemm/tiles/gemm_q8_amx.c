@@ -2,54 +2,40 @@
 //
 // GEMM for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums. A tile of a
 // panel, 16 steps by 16 columns, is what the packing dense8 holds. Sums go through memory to the
-// vectors that requantize them, which also add what is left of a depth that is no multiple of 64.
-// Few rows and short depths are left to the tiles of AVX-512 VNNI.
+// vectors that requantize them, which also add what is left of a depth that is no multiple of 64;
+// they do so while the products of the next block are on their way. Few rows and short depths are
+// left to the tiles of AVX-512 VNNI.
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/epilogue/requant8_avx512.h"
+#include "kernels/gemm/tiles/tiles_amx.h"
 
 #include <string.h>
 
 #define ROWS 32
-#define HALF 16
-#define STEPS 16 // of a tile
+#define HALF QRN_AMX_ROWS
+#define STEPS QRN_AMX_STEPS
 #define ROWS_MIN 8
+#define STEP_LINES (STEPS * QRN_PANEL * QRN_Q8_DEPTH / 64) // of a panel
 
 // What all blocks of a call share.
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
     qrn_requant8_vectors requant;
     __mmask32 mask;  // of the columns that exist
-    uint32_t rows;   // that the tiles are set up for
     size_t in_tiles; // steps
 } panel;
 
-// As the instruction wants it.
-typedef struct configuration {
-    uint8_t palette, start_row, reserved[14];
-    uint16_t row_bytes[16];
-    uint8_t rows[16];
-} configuration;
-
-// Tiles 0 to 3: sums, 4 and 5: rows, 6 and 7: columns.
+// Rows in two tiles; where there is no second one, it may have any.
 static void set_up(uint32_t rows) {
-    configuration c = {.palette = 1};
-    uint8_t high = (uint8_t)(rows < HALF ? rows : HALF);
-    uint8_t low = (uint8_t)(rows > HALF ? rows - HALF : HALF); // where there is none, any
-    const uint8_t n[8] = {high, high, low, low, high, low, STEPS, STEPS};
-    for (int i = 0; i < 8; i++) {
-        c.rows[i] = n[i];
-        c.row_bytes[i] = 64;
-    }
-    __asm__ volatile("" : : "r"(&c) : "memory"); // the instruction reads all of it
-    _tile_loadconfig(&c);
+    qrn_amx_set_up(rows < HALF ? rows : HALF, rows > HALF ? rows - HALF : HALF);
 }
 
-// Sums of rows [first, first + rows) over whole tiles.
-static void multiply(const panel *p, uint32_t first, uint32_t rows, int32_t *acc) {
+// Sums of rows [first, first + rows) over whole tiles. ask: fetch the panel behind this one.
+static inline void multiply(const panel *p, uint32_t first, uint32_t rows, bool ask) {
     const qrn_gemm_q8_tile *t = p->t;
     const uint8_t *a = t->a + first * t->a_row;
     const int8_t *b = t->b;
-    const size_t b_row = QRN_PANEL * QRN_Q8_DEPTH, acc_row = QRN_PANEL * sizeof *acc;
+    const size_t b_row = QRN_PANEL * QRN_Q8_DEPTH;
     bool two = rows > HALF;
     _tile_zero(0);
     _tile_zero(1);
@@ -57,8 +43,8 @@ static void multiply(const panel *p, uint32_t first, uint32_t rows, int32_t *acc
     _tile_zero(3);
     for (size_t s = 0; s < p->in_tiles; s += STEPS, a += 64, b += STEPS * b_row) {
         _tile_loadd(6, b, b_row);
-        _tile_loadd(7, b + 64, b_row);
         _tile_loadd(4, a, t->a_row);
+        _tile_loadd(7, b + 64, b_row);
         _tile_dpbusd(0, 4, 6);
         _tile_dpbusd(1, 4, 7);
         if (two) {
@@ -66,10 +52,16 @@ static void multiply(const panel *p, uint32_t first, uint32_t rows, int32_t *acc
             _tile_dpbusd(2, 5, 6);
             _tile_dpbusd(3, 5, 7);
         }
+        if (ask)
+            qrn_amx_ask(b + t->next, STEP_LINES);
     }
+}
+
+static inline void store_sums(uint32_t rows, int32_t *acc) {
+    const size_t acc_row = QRN_PANEL * sizeof *acc;
     _tile_stored(0, acc, acc_row);
     _tile_stored(1, acc + 16, acc_row);
-    if (two) {
+    if (rows > HALF) {
         _tile_stored(2, acc + HALF * QRN_PANEL, acc_row);
         _tile_stored(3, acc + HALF * QRN_PANEL + 16, acc_row);
     }
@@ -133,6 +125,12 @@ static void epilogue(const panel *p, uint32_t row, uint32_t n, const int32_t *ac
         decide(t, sums, sure, row, n);
 }
 
+static inline void block_epilogue(const panel *p, uint32_t first, uint32_t rows,
+                                  const int32_t *acc) {
+    for (uint32_t r = 0; r < rows; r += 2)
+        epilogue(p, first + r, rows - r < 2 ? 1 : 2, acc + r * QRN_PANEL);
+}
+
 static void product(const qrn_gemm_q8_tile *t) {
     if (t->rows < ROWS_MIN || t->steps < STEPS) {
         qrn_gemm_q8_12x32_avx512vnni.tile(t);
@@ -144,17 +142,18 @@ static void product(const qrn_gemm_q8_tile *t) {
                .in_tiles = t->steps / STEPS * STEPS};
     if (!t->acc)
         p.requant = qrn_requant8_vectors_of(t->requant);
-    uint32_t n = (t->rows + ROWS - 1) / ROWS, left = t->rows;
-    for (uint32_t first = 0; n; n--) {
-        uint32_t rows = (left + n - 1) / n;
-        if (rows != p.rows)
-            set_up(p.rows = rows);
-        multiply(&p, first, rows, acc);
-        for (uint32_t r = 0; r < rows; r += 2)
-            epilogue(&p, first + r, rows - r < 2 ? 1 : 2, acc + r * QRN_PANEL);
-        first += rows;
-        left -= rows;
+    uint32_t n = (t->rows + ROWS - 1) / ROWS, done = 0, before = 0;
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t rows = (t->rows - done - before + n - i - 1) / (n - i);
+        if (rows != before)
+            set_up(rows);
+        multiply(&p, done + before, rows, i == 0 && t->next);
+        block_epilogue(&p, done, before, acc);
+        store_sums(rows, acc);
+        done += before;
+        before = rows;
     }
+    block_epilogue(&p, done, before, acc);
     _tile_release();
 }
 

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+//
+// Setting up the tiles of AMX as the GEMMs use them: 0 to 3 hold sums, 4 and 5 rows of activations,
+// 6 and 7 the two halves of 16 steps of a panel, as the packing dense8 holds them.
+#ifndef QRN_KERNELS_GEMM_TILES_AMX_H
+#define QRN_KERNELS_GEMM_TILES_AMX_H
+
+#include <immintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define QRN_AMX_ROWS 16  // of a tile
+#define QRN_AMX_STEPS 16 // of 4 in depth
+#define QRN_AMX_BYTES 64 // of a row of a tile
+
+// As the instruction wants it.
+typedef struct qrn_amx_configuration {
+    uint8_t palette, start_row, reserved[14];
+    uint16_t row_bytes[16];
+    uint8_t rows[16];
+} qrn_amx_configuration;
+
+// Rows of tile 4, and of the sums 0 and 1; of tile 5, and of the sums 2 and 3.
+static inline void qrn_amx_set_up(uint32_t first, uint32_t second) {
+    qrn_amx_configuration c = {.palette = 1};
+    const uint8_t high = (uint8_t)first, low = (uint8_t)second;
+    const uint8_t n[8] = {high, high, low, low, high, low, QRN_AMX_STEPS, QRN_AMX_STEPS};
+    for (int i = 0; i < 8; i++) {
+        c.rows[i] = n[i];
+        c.row_bytes[i] = QRN_AMX_BYTES;
+    }
+    __asm__ volatile("" : : "r"(&c) : "memory"); // the instruction reads all of it
+    _tile_loadconfig(&c);
+}
+
+// Asks for `lines` cache lines from `at` on, for the second cache.
+static inline void qrn_amx_ask(const int8_t *at, size_t lines) {
+    for (size_t i = 0; i < lines; i++)
+        _mm_prefetch((const char *)at + i * 64, _MM_HINT_T1);
+}
+
+#endif
