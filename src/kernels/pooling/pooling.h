@@ -64,7 +64,7 @@ static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j)
 }
 
 // The part of a task: output cells, and units of so many channels.
-#define QRN_POOL_UNIT 64
+#define QRN_POOL_UNIT 64 // bytes, or 16-bit values
 qrn_grid_part qrn_pool_part_of(const qrn_kcall *k, size_t unit);
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
 

@@ -7,11 +7,11 @@
 
 // What grid.h wants to know, in quarters of the product of a row and a panel: rows come from the
 // caches of other cores, or are gathered before; panels come from far and their terms are made; a
-// row in pieces is as many calls of who goes on with it.
+// row in pieces is as many calls of who goes on with it, which take as long whatever the depth.
 #define ROW_DIRECT 1
 #define ROW_GATHERED 2
 #define PANEL 16
-#define PIECE 3
+#define PIECE 6000 // by the depth
 
 #define TASK_PRODUCTS 50000 // of a task at least: another thread is not worth less
 
@@ -45,7 +45,7 @@ qrn_dense_part qrn_dense_part_of(const qrn_dense_plan *p, uint32_t task, uint32_
                              .cols = qrn_panels(p->args->cols) * p->args->group,
                              .of_row = p->direct ? ROW_DIRECT : ROW_GATHERED,
                              .of_col = PANEL,
-                             .of_part = p->followed ? PIECE : 0};
+                             .of_part = p->followed ? PIECE / (p->args->depth + 1) : 0};
     qrn_grid_part g = qrn_grid_part_of(&w, task, n_tasks);
     return (qrn_dense_part){.r0 = g.r0, .r1 = g.r1, .u0 = g.c0, .u1 = g.c1};
 }

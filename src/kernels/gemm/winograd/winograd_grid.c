@@ -7,7 +7,7 @@
 // What grid.h wants to know, in quarters of the product of a tile and a panel.
 #define OF_TILE 1 // its transformation
 #define OF_PANEL 16
-#define OF_PIECE 1
+#define OF_PIECE 8
 
 #define TASK_PRODUCTS 50000 // of a task at least, counted as without the method
 
