@@ -64,14 +64,22 @@ def time_of(row, side):
 
 def model_table(rows):
     vendor = any("vendor" in r for r in rows)
+    openvino = any("openvino" in r for r in rows)
+
+    def beside(r):
+        """OpenVINO's time, and the ratio to it."""
+        theirs = r.get("openvino", {}).get("min_ms")
+        return [time_of(r, "openvino"), number(ratio(r.get("ours", {}).get("min_ms"), theirs))]
 
     def cells(r):
         best, goal = ratios(r)[0], wanted.ratio_for(r["model"], r["form"], r["threads"])
         return [r["model"], r["form"], r["threads"], time_of(r, "ours"), time_of(r, "peer"),
                 judged(best, goal, best is not None and goal is not None and best > goal, both(r)),
-                number(goal), *([time_of(r, "vendor")] if vendor else []),
+                number(goal), *(beside(r) if openvino else []),
+                *([time_of(r, "vendor")] if vendor else []),
                 number(r.get("sqnr_db"), 1)]
     return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "wanted",
+                  *(["OpenVINO", "ratio"] if openvino else []),
                   *(["vendor's library"] if vendor else []), "SQNR, dB"], map(cells, rows))
 
 

@@ -23,7 +23,7 @@ import report
 import roofline
 import zoo
 from measure import Others, alternate, sqnr
-from sides import OnnxRuntime, Ours, Provider, Refused, peer_memory_mb, run_ours
+from sides import OnnxRuntime, OpenVino, Ours, Provider, Refused, peer_memory_mb, run_ours
 
 ROOT = Path(__file__).resolve().parent.parent
 PARTS = ["models", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
@@ -38,7 +38,9 @@ def arguments():
     p.add_argument("--forms", type=words, default=list(zoo.FORMS),
                    help="of " + ", ".join(zoo.FORMS))
     p.add_argument("--parts", type=words, default=PARTS, help="of " + ", ".join(PARTS))
-    p.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")], default=[1, 2])
+    cpus = len(os.sched_getaffinity(0))
+    p.add_argument("--threads", type=lambda t: [int(n) for n in t.split(",")],
+                   default=[n for n in (1, 2, 4, 8, 16) if n <= max(2, cpus)])
     p.add_argument("--turns", type=int, help="of each side (default 7)")
     p.add_argument("--seconds", type=float, help="of a turn (default 0.4)")
     p.add_argument("--quick", action="store_true", help="one model, short turns")
@@ -60,9 +62,15 @@ def arguments():
 
 
 def against(a, model, backend, soc, threads, vendor=False):
-    """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it. vendor: on
-    one thread also {"vendor": summary}, where its library is installed and takes the model."""
+    """{"ours": summary, "peer": summary} of a file; Refused when a side cannot run it. Where
+    OpenVINO is installed and takes the model also {"openvino": summary}. vendor: on one thread also
+    {"vendor": summary}, with the same conditions for its library."""
     sides = {"peer": OnnxRuntime(model, threads)}
+    if OpenVino.installed():
+        try:
+            sides["openvino"] = OpenVino(model, threads, sides["peer"].feed)
+        except Refused:
+            pass  # a column that stays empty
     library = Provider.vendor_library(backend)
     if vendor and threads == 1 and library:
         try:

@@ -100,6 +100,33 @@ class OnnxRuntime:
         return self.session.run(None, self.feed)
 
 
+class OpenVino:
+    """The same on OpenVINO's CPU plugin, in single precision where the model is."""
+
+    def __init__(self, model, threads, feed):
+        import openvino
+        try:
+            core = openvino.Core()
+            compiled = core.compile_model(str(model), "CPU", {
+                "INFERENCE_NUM_THREADS": threads, "NUM_STREAMS": 1,
+                "INFERENCE_PRECISION_HINT": "f32", "ENABLE_CPU_PINNING": False})
+        except Exception as error:  # the package has no common class for them
+            raise Refused(str(error).splitlines()[0]) from None
+        self.request, self.feed = compiled.create_infer_request(), feed
+
+    @staticmethod
+    def installed():
+        return importlib.util.find_spec("openvino") is not None
+
+    def __call__(self, n):
+        times = []
+        for _ in range(n):
+            start = time.perf_counter()
+            self.request.infer(self.feed)
+            times.append(1e3 * (time.perf_counter() - start))
+        return turn_of(times)
+
+
 class Provider(OnnxRuntime):
     """The same with the provider of the onnxruntime-qnn package, on any QNN library. config: more
     entries of the session's, options: of the provider's."""

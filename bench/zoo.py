@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The models of the benchmarks, made once and kept in build/bench-models.
 
-NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision;
+NAME.onnx (fp32) is exported by scripts/export_models.py, which needs torch and torchvision, or,
+without them, written by nets.py;
 NAME_a8w8 and NAME_a16w8 are made from it by onnxruntime's helpers for QNN, with signed, symmetric
 weights: onnxruntime runs them about twice as fast as unsigned ones, so it is the harder peer.
 Weights are random: times rarely depend on them. What cannot be made is reported as missing, and the
@@ -17,6 +18,7 @@ import numpy as np
 import onnxruntime as ort
 from onnx import TensorProto, helper, numpy_helper
 
+import nets
 from sides import random_feed
 
 NETS = ["resnet50", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "inception_v3",
@@ -56,8 +58,9 @@ def make(folder, names, forms, python=sys.executable, say=print):
 
 def export(folder, name, python):
     """None, or why the model could not be exported."""
-    if python == sys.executable and not importlib.util.find_spec("torch"):
-        return "not in the folder, and there is no torch to make it"
+    if python == sys.executable and not importlib.util.find_spec("torchvision"):
+        nets.NETS[name](nets.Net(), folder / f"{name}.onnx")
+        return None
     done = subprocess.run([python, str(EXPORT), str(folder), name], capture_output=True, text=True)
     lines = done.stderr.strip().splitlines()
     return None if (folder / f"{name}.onnx").exists() else (lines or ["export failed"])[-1]

@@ -15,6 +15,7 @@ BENCH = Path(__file__).resolve().parents[2] / "bench"
 BIN = Path(os.environ.get("QUERN_BIN", "build/bin/quern")).resolve()
 sys.path.insert(0, str(BENCH))
 import measure  # noqa: E402
+import nets  # noqa: E402
 import provider  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
@@ -116,6 +117,25 @@ def test_what_is_wanted_and_missed_is_marked():
                                  "bound_bytes": 2 << 20}, {"model": "n", "form": "fp32"}])
     assert "| m | fp32 | 3.00 | 2.00 | **1.500 (missed)** | 1.15 |" in arena
     assert "| n |" not in arena
+
+
+def test_openvino_has_columns_where_it_ran():
+    beside = {**row("m", "a8w8", 1, 6, 4), "openvino": {"min_ms": 12.0, "median_ms": 13.0}}
+    head, _, first, second = report.model_table([beside, row("n", "fp32", 1, 6, 4)]).splitlines()
+    assert head.count("OpenVINO | ratio") == 1
+    assert "| 12.000 | 0.50 |" in first and "12.000" not in second
+    assert "OpenVINO" not in report.model_table([row("m", "a8w8", 1, 6, 4)])
+
+
+@pytest.mark.parametrize("name", ["mobilenet_v2", "mobilenet_v3_large"])
+def test_networks_need_no_package(name, tmp_path):
+    """What nets.py writes is a model that onnx understands, with the shapes of the network."""
+    import onnx
+    nets.NETS[name](nets.Net(), tmp_path / "net.onnx")
+    net = onnx.shape_inference.infer_shapes(onnx.load(tmp_path / "net.onnx"))
+    shape = [d.dim_value for d in net.graph.output[0].type.tensor_type.shape.dim]
+    assert shape == [1, 1000]
+    assert set(nets.NETS) == set(zoo.NETS)
 
 
 def test_a_further_column_for_the_vendors_library():

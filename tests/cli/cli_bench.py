@@ -171,6 +171,17 @@ def test_per_op_leaves_the_log_to_those_who_ask(conv):
     assert "[info] dispatch," in p.stderr
 
 
+def test_throughput_by_streams(tmp_path):
+    got = ok_json("bench", add_relu(tmp_path / "m.onnx"), "--throughput", "--streams", "3",
+                  "--runs", "2", "--seconds", "0.05", "--json")
+    rows = got["by_streams"]
+    assert [r["streams"] for r in rows] == [1, 2, 3]
+    for r in rows:  # each stream has a run on its way all the time
+        assert r["throughput"] * r["latency_ms"] == pytest.approx(1e3 * r["streams"])
+    assert got["throughput"] >= max(r["throughput"] for r in rows) - 1e-9
+    refuses(USAGE, "bench", tmp_path / "m.onnx", "--serve", "--throughput", says="--serve")
+
+
 def serve(net, text, *flags):
     data = text if isinstance(text, bytes) else text.encode()
     p = subprocess.run([BIN, "bench", str(net), "--serve", *flags], input=data,

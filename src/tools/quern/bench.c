@@ -13,6 +13,7 @@
 #include "tools/quern/streams.h"
 #include "tools/quern/subject.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +30,7 @@ typedef struct bench_options {
     qt_input_options in;
     double seconds;
     uint64_t warmup, runs, nodes, streams;
-    bool json, no_profile, per_op, serve, resident;
+    bool json, no_profile, per_op, serve, resident, by_streams;
 } bench_options;
 
 #define AT(field) offsetof(bench_options, field)
@@ -39,6 +40,8 @@ static const qt_flag measure_flags[] = {
     {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure so many runs instead"},
     {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "runs before measuring (default 3)"},
     {"streams", 0, QT_COUNT, "N", AT(streams), NULL, "then run N at a time, for the throughput"},
+    {"throughput", 0, QT_BOOL, NULL, AT(by_streams), NULL,
+     "run 1, 2, 4 ... at a time, up to --streams or the CPUs: runs a second and latency"},
     {"resident", 0, QT_BOOL, NULL, AT(resident), NULL,
      "keep inputs and outputs in the GPU's memory: what it computes, without copies"},
     {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
@@ -72,7 +75,9 @@ typedef struct bench {
     size_t n_runs, cap_runs;
     share *nodes, *types;
     size_t n_nodes, n_types;
-    double throughput; // runs a second, of all streams
+    double throughput;                        // runs a second, of all streams
+    qt_stream_point points[QT_STREAM_POINTS]; // with --throughput
+    size_t n_points;
     double peak_rss_mb;
     qt_ops ops; // with --per-op
     qt_peaks peaks;
@@ -244,16 +249,30 @@ static int profile(bench *b) {
     return code;
 }
 
+static uint32_t cpus_of(void) {
+    qt_machine m;
+    qt_machine_read(&m);
+    return m.cpus < MAX_STREAMS ? (uint32_t)m.cpus : MAX_STREAMS;
+}
+
 static int measure_throughput(bench *b) {
     const bench_options *o = b->opt;
     b->throughput = 1e3 / qt_mean(b->ms, b->n_runs);
-    if (o->streams < 2)
+    if (o->streams < 2 && !o->by_streams)
         return QT_EXIT_OK;
     if (o->streams > MAX_STREAMS) {
         qt_error("--streams %llu: at most %d", (unsigned long long)o->streams, MAX_STREAMS);
         return QT_EXIT_USAGE;
     }
     double seconds = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;
+    if (o->by_streams) {
+        uint32_t most = o->streams ? (uint32_t)o->streams : cpus_of();
+        if (qt_streams_curve(&b->s, most, seconds, b->points, &b->n_points) != QRN_OK)
+            return fail(QT_EXIT_FAILURE);
+        for (size_t i = 0; i < b->n_points; i++)
+            b->throughput = fmax(b->throughput, b->points[i].runs_per_second);
+        return QT_EXIT_OK;
+    }
     if (qt_streams_run(&b->s, (uint32_t)o->streams, seconds, &b->throughput) != QRN_OK)
         return fail(QT_EXIT_FAILURE);
     return QT_EXIT_OK;
@@ -286,6 +305,16 @@ static const char *precision_of(const bench *b) {
     return qt_precision(&b->opt->backend, b->subject.graph);
 }
 
+static json_t *json_points(const bench *b) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < b->n_points; i++)
+        json_array_append_new(list, json_pack("{s:I,s:f,s:f}", "streams",
+                                              (json_int_t)b->points[i].streams, "throughput",
+                                              b->points[i].runs_per_second, "latency_ms",
+                                              b->points[i].latency_ms));
+    return list;
+}
+
 static int report_json(bench *b) {
     size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
     const struct {
@@ -311,6 +340,8 @@ static int report_json(bench *b) {
     qt_gpu_json(b->s.client, precision_of(b), o);
     if (o) {
         json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
+        if (b->n_points)
+            json_object_set_new(o, "by_streams", json_points(b));
         if (nodes)
             json_object_set_new(o, "nodes", json_shares(b->nodes, nodes, total_us(b)));
         if (b->opt->per_op)
@@ -358,6 +389,11 @@ static int report(bench *b) {
     qt_print("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
              "peak memory %.0f MiB\n",
              b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
+    if (b->n_points)
+        qt_print("\n%s%-10s %12s %12s%s\n", bold, "streams", "runs/s", "latency, ms", off);
+    for (size_t i = 0; i < b->n_points; i++)
+        qt_print("%-10u %12.1f %12.3f\n", b->points[i].streams, b->points[i].runs_per_second,
+                 b->points[i].latency_ms);
     double total = total_us(b);
     bool typed = !b->subject.graph; // a binary does not have the types of its nodes
     if (b->n_types && typed)
@@ -400,9 +436,10 @@ static unsigned threads_of(const bench_options *o) {
 }
 
 static int check_options(const bench_options *o) {
-    if (o->serve && (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes)) {
-        qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds and --streams "
-                 "do not go with it");
+    if (o->serve &&
+        (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes || o->by_streams)) {
+        qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds, --streams "
+                 "and --throughput do not go with it");
         return QT_EXIT_USAGE;
     }
     if (o->per_op && o->no_profile) {
@@ -466,7 +503,8 @@ const qt_command qt_bench = {
         "times, "
         "throughput, memory and which ops take "
         "the time. Inputs are random unless given.\n"
-        "The throughput is that of one run after the other, or of --streams runs side by side. "
+        "The throughput is that of one run after the other, or of --streams runs side by side; "
+        "--throughput lists it for 1, 2, 4 and more of them with the time that each run takes. "
         "The peak memory is that of the whole process. The table of ops comes from a few "
         "further runs with a profile.\n"
         "--per-op lists the nodes, slowest first: the time of the fastest profiled run (in whole "

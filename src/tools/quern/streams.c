@@ -83,3 +83,18 @@ qrn_status qt_streams_run(qt_session *s, uint32_t n, double seconds, double *run
         *runs_per_second = rate;
     return st;
 }
+
+qrn_status qt_streams_curve(qt_session *s, uint32_t most, double seconds,
+                            qt_stream_point points[QT_STREAM_POINTS], size_t *n) {
+    *n = 0;
+    for (uint32_t streams = 1; *n < QT_STREAM_POINTS; streams *= 2) {
+        qt_stream_point *p = &points[*n];
+        p->streams = streams < most ? streams : most;
+        QRN_TRY(qt_streams_run(s, p->streams, seconds, &p->runs_per_second));
+        p->latency_ms = 1e3 * p->streams / p->runs_per_second;
+        ++*n;
+        if (streams >= most)
+            break;
+    }
+    return QRN_OK;
+}
