@@ -27,7 +27,8 @@ COSTS = ROOT / "src/device/costs.def"
 PRECISIONS = {"w8a8": 0, "w8a16": 1, "w8a16_mixed_int16": 1, "fp16": 2, "float": 2,
               "a8w8": 0, "a16w8": 1}
 CLASSES = ("depthwise", "light", "heavy", "move")
-COLUMNS = ("model", "class", "passes", "fp16", "macs", "padded", "in", "out", "work", "weights")
+COLUMNS = ("model", "class", "passes", "fp16", "macs", "padded", "in", "out", "work", "weights",
+           "results", "groups", "joins")
 
 
 # --- what is known
@@ -63,7 +64,7 @@ def read_steps(path):
         models[file.stem] = [dict(
             zip(COLUMNS[1:], (s["class"], s["passes"], s["passes_fp16"], s["macs"],
                               s["padded_macs"], s["in_bytes"], s["out_bytes"], s["work_bytes"],
-                              s["weight_bytes"])))
+                              s["weight_bytes"], s["padded_results"], s["groups"], s["joins"])))
             for s in report["steps"]]
     return models
 
@@ -116,24 +117,20 @@ class Problem:
     def __init__(self, rows, models, chips, shared):
         self.rows, self.chips = rows, chips
         self.names = [f"{k}{i}" for i in range(len(chips)) for k in ("clk", "r8", "ddr", "ffp")]
-        self.names += list(shared) + ["r8_per_clk", "ffp_common"]
+        self.names += [n for n in shared if n in PRIORS] + ["r8_per_clk", "ffp_common"]
         self.at = {n: i for i, n in enumerate(self.names)}
         self.chip = np.array([r["chip"] for r in rows])
         self.p = np.array([r["p"] for r in rows])
         self.ms = np.array([r["ms"] for r in rows])
         self.old = np.array([chips[r["chip"]]["arch"] < 73 for r in rows])
-        self.vtcm = np.array([chips[r["chip"]]["vtcm"] for r in rows])
-        per = {}
+        per, share = {}, shared["vtcm_share"]
         for r in rows:
-            key = r["model"], r["p"]
+            key = r["model"], r["p"], chips[r["chip"]]["vtcm"]
             if key not in per:
-                per[key] = features(models[r["model"]], r["p"])
-        f = [per[r["model"], r["p"]] for r in rows]
-        self.padded, self.n_matrix, self.n_vector, self.weights = (
-            np.array([x[k] for x in f]) for k in range(4))
-        self.bytes = np.array([x[4] for x in f])
-        most = max(len(x[5]) for x in f)
-        self.steps = np.array([np.pad(x[5], (0, most - len(x[5]))) for x in f])
+                per[key] = features(models[r["model"]], r["p"], share * key[2])
+        f = np.array([per[r["model"], r["p"], chips[r["chip"]]["vtcm"]] for r in rows])
+        self.padded, self.results, self.groups, self.n_vector, self.traffic = f[:, :5].T
+        self.bytes = f[:, 5:]
 
     def predict(self, x):
         """us of each row, and the derivatives by the logarithms of all constants."""
@@ -141,6 +138,7 @@ class Problem:
         rows = np.arange(n)
         e = np.exp(x)
         clk, r8, ddr, ffp = (4 * self.chip + k for k in range(4))
+        wide, half = self.p > 0, self.p == 2
         core, dcore = np.zeros(n), np.zeros((n, len(x)))
 
         def term(value, *factors):  # factors: (places, signs)
@@ -149,52 +147,45 @@ class Problem:
             for where, sign in factors:
                 np.add.at(dcore, (rows, where), sign * value)
 
-        rate = np.where(self.p == 0, 1, np.where(self.p == 1, e[at["rate_w8a16"]], e[ffp]))
-        value = self.padded / (e[r8] * rate * 1e6)
-        term(value, (r8, -1), (at["rate_w8a16"], -1.0 * (self.p == 1)),
-             (ffp, -1.0 * (self.p == 2)))
+        rate = e[r8] * np.where(half, e[ffp], np.where(wide, 0.5, 1)) * 1e6
+        matrix = (r8, -1), (ffp, -1.0 * half)
+        term(self.padded / rate, *matrix)
+        term(self.results * e[at["tile"]] / rate, *matrix, (at["tile"], 1))
+        slow = half & self.old
         for k, name in enumerate(CLASSES):
-            wide, half = at[name + "_w8a16"], at[name + "_fp16"]
-            factor = np.where(self.p == 0, 1, np.where(self.p == 1, e[wide], e[half]))
-            slow = (self.p == 2) & self.old
-            factor = factor * np.where(slow, e[at["old_fp16"]], 1)
-            value = self.bytes[:, k] * factor / (e[at[name]] * e[clk] * 1e3)
-            term(value, (at[name], -1), (clk, -1), (wide, self.p == 1), (half, self.p == 2),
+            value = self.bytes[:, k] * np.where(slow, e[at["old_fp16"]], 1)
+            term(value / (e[at[name]] * e[clk] * 1e3), (at[name], -1), (clk, -1),
                  (at["old_fp16"], slow))
-        term(self.n_matrix * e[at["step_matrix"]] / e[clk], (at["step_matrix"], 1), (clk, -1))
+        term(self.groups * e[at["group"]] / e[clk], (at["group"], 1), (clk, -1))
         term(self.n_vector * e[at["step_vector"]] / e[clk], (at["step_vector"], 1), (clk, -1))
-        room = e[at["vtcm_share"]] * self.vtcm
-        over = self.steps > room[:, None]
-        spill = np.where(over, self.steps - room[:, None], 0).sum(1)
-        dma = (self.weights + spill) / (e[ddr] * 1e3)
-        ddma = np.zeros_like(dcore)
-        np.add.at(ddma, (rows, ddr), -dma)
-        ddma[:, at["vtcm_share"]] = -room * over.sum(1) / (e[ddr] * 1e3)
+        dma = self.traffic / (e[ddr] * 1e3)
         both = (core ** 4 + dma ** 4) ** 0.25
-        start = e[at["t0"]] / e[clk]
-        d = ((core / both) ** 3)[:, None] * dcore + ((dma / both) ** 3)[:, None] * ddma
+        start = e[at["t0"]] * np.where(wide, 2, 1) / e[clk]
+        d = ((core / both) ** 3)[:, None] * dcore
+        np.add.at(d, (rows, ddr), -((dma / both) ** 3) * dma)
         np.add.at(d, (rows, clk), -start)
         d[:, at["t0"]] += start
         return start + both, d
 
 
-def features(steps, p):
-    """Padded MACs, matrix and vector steps, weight bytes, bytes by class, bytes of each step."""
+def features(steps, p, room):
+    """Padded MACs and results, groups, vector steps, bytes through DDR, bytes by class."""
     a = 1 if p == 0 else 2
-    padded = n_matrix = n_vector = weights = 0
-    by_class, each = np.zeros(len(CLASSES)), []
+    padded = results = groups = n_vector = traffic = 0
+    by_class = np.zeros(len(CLASSES))
     for s in steps:
         passes = s["fp16" if p == 2 else "passes"]  # steps that take time
-        weights += s["weights"] * (2 if p == 2 else 1)
-        each.append(a * (s["in"] + s["out"]))
+        traffic += s["weights"] * (2 if p == 2 else 1) + max(0, a * (s["in"] + s["out"]) - room)
         if s["class"] == "matrix":
             padded += s["padded"]
-            n_matrix += 1
+            results += s["results"]
+            groups += s["groups"] if s["groups"] > 1 else 0
             continue
         n_vector += passes
         kind = "light" if s["class"] == "pool" else s["class"]
-        by_class[CLASSES.index(kind)] += a * passes * s["work"]
-    return padded, n_matrix, n_vector, weights, by_class, np.array(each)
+        twice = 2 if s["joins"] and p != 2 else 1  # integers come to one scale on the way
+        by_class[CLASSES.index(kind)] += a * passes * s["work"] * twice
+    return [padded, results, groups, n_vector, traffic, *by_class]
 
 
 def current(problem, chips, shared):
@@ -202,8 +193,8 @@ def current(problem, chips, shared):
     x = np.zeros(len(problem.names))
     for i, c in enumerate(chips):
         x[4 * i:4 * i + 4] = np.log([c["clk"], c["r8"], c["ddr"], c["ffp"] or 0.25])
-    for k, v in shared.items():
-        x[problem.at[k]] = np.log(v)
+    for k in PRIORS.keys() & shared.keys():
+        x[problem.at[k]] = np.log(shared[k])
     x[-2] = np.mean([np.log(c["r8"] / c["clk"]) for c in chips])
     x[-1] = np.mean([np.log(c["ffp"]) for c in chips if c["ffp"]])
     return x
@@ -211,12 +202,11 @@ def current(problem, chips, shared):
 
 # --- fitting
 
-# What is believed before any measurement: value and log-sd. Factors of precision say "about as
-# long for each byte"; DDR rates are 0.6 of what such memory is sold as.
-PRIORS = {"t0": (200, 1), "step_matrix": (1, 1), "step_vector": (3, 1), "rate_w8a16": (0.5, 0.5),
+# What is believed before any measurement: value and log-sd. DDR rates are 0.6 of what such memory
+# is sold as.
+PRIORS = {"t0": (200, 1), "tile": (32, 1), "group": (0.5, 1), "step_vector": (3, 1),
           "depthwise": (300, 1), "light": (300, 1), "heavy": (300, 1), "move": (150, 1),
-          "old_fp16": (1.5, 0.5), "vtcm_share": (0.5, 0.5), "r8_per_clk": (10, 1),
-          "ffp_common": (0.25, 0.5)}
+          "old_fp16": (1.5, 0.5), "r8_per_clk": (10, 1), "ffp_common": (0.25, 0.5)}
 PEAK_DDR = {"SM8850": 85, "SM8750": 85, "SM8650": 77, "SA8620": 51, "SM8550": 67, "SC8380XP": 135,
             "QCS9100": 102, "SA8255": 102, "SM7750": 34, "Q-6690": 17, "SM8450": 51,
             "SA8295": 68, "QCM6490": 26}
@@ -375,6 +365,27 @@ def leave_out(problem):
     return us
 
 
+def coverage(problem, us):
+    """Of intervals that hold for a part of the left-out times of all networks but one: how wide
+    they are, and of which part of that one's times they hold. Rows of part, width, held."""
+    off = np.abs(problem.ms * 1e3 / us - 1)
+    own = np.array([r["model"] for r in problem.rows])
+    table = []
+    for part in (0.5, 0.8, 0.9, 0.95):
+        width = {m: np.quantile(off[own != m], part) for m in dict.fromkeys(own)}
+        table.append((part, np.median(list(width.values())),
+                      np.mean([off[i] <= width[m] for i, m in enumerate(own)])))
+    return table
+
+
+def report_coverage(problem, us):
+    for part, width, held in coverage(problem, us):
+        print("  interval for %2.0f %%: +-%4.1f %%, holds for %4.1f %% of networks left out"
+              % (100 * part, 100 * width, 100 * held))
+    off = np.abs(problem.ms * 1e3 / us - 1)
+    print("  the printed +-25 %%: holds for %.1f %%" % (100 * np.mean(off <= 0.25)))
+
+
 def main():
     ap = argparse.ArgumentParser(description=__doc__,
                                  formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -418,6 +429,7 @@ def main():
     if o.leave_out:
         us = leave_out(problem)
         report(problem, us, "leave one network out")
+        report_coverage(problem, us)
     if o.parts:
         report_parts(problem, us)
 

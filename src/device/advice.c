@@ -44,7 +44,7 @@ static void apply(const qd_look *l, const qd_rule *rule, qd_hit *room, qd_advice
     *out = (qd_advice){.rule = rule->name,
                        .source = rule->source,
                        .change = rule->change,
-                       .at_most = rule->gain == QD_AT_MOST,
+                       .at_most = rule->gain == QD_AT_MOST || rule->gain == QD_AT_MOST_NARROW,
                        .unknown = rule->gain == QD_UNKNOWN,
                        .hits = room};
     for (uint32_t i = 0; i < l->steps->n; i++) {
@@ -63,6 +63,8 @@ static void apply(const qd_look *l, const qd_rule *rule, qd_hit *room, qd_advice
         out->n++;
     }
     out->gain = out->unknown ? 0 : gain_of(l, core, memory);
+    if (rule->gain == QD_AT_MOST_NARROW && out->n)
+        out->gain += l->e->start * (1 - qd_start_us(l->chip, QD_W8A8) / qd_start_us(l->chip, l->p));
     if (out->n)
         qsort(room, out->n, sizeof *room, best_hit);
 }

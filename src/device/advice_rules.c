@@ -40,6 +40,7 @@ static const qd_op *maker(const qd_look *l, uint32_t v) {
 static qd_time as_product(const qd_look *l, const qd_step *s, qd_product size) {
     qd_step changed = *s;
     changed.padded = qd_padded(&size);
+    changed.results = qd_results(&size);
     return qd_time_of(&changed, l->chip, l->p, l->vtcm);
 }
 
@@ -178,7 +179,7 @@ static bool division(const qd_look *l, uint32_t i, qd_found *f) {
     qd_step s = l->steps->list[i];
     if (!s.divides)
         return false;
-    s.effort = 1;
+    s.effort = s.thin ? QD_PRODUCT_EFFORT : 1;
     f->then = qd_time_of(&s, l->chip, l->p, l->vtcm);
     bool constant = s.op->n_in > 1 && value(l, s.op->in[1])->constant;
     QD_SAY(f, constant ? "by a constant"
@@ -195,6 +196,8 @@ static bool prelu(const qd_look *l, uint32_t i, qd_found *f) {
     if (!joins) { // it stays a step, of less work
         qd_step plain = *s;
         plain.effort = 1;
+        plain.thin = qd_is_thin(value(l, s->op->out[0]));
+        plain.fill = plain.thin ? s->fill : 0;
         f->then = qd_time_of(&plain, l->chip, l->p, l->vtcm);
     }
     QD_SAY(f, "a slope for each channel%s", joins ? "" : "; nothing before it that it could join");
@@ -331,7 +334,7 @@ static bool whole(const qd_look *l, uint32_t i, qd_found *f) {
 }
 
 const qd_rule qd_rules[] = {
-    {"precision", "HTP-NET-01", precision, QD_AT_MOST,
+    {"precision", "HTP-NET-01", precision, QD_AT_MOST_NARROW,
      "try 8-bit activations, if the results are still good enough"},
     {"channels", "HTP-NET-03", channels, QD_EXACT,
      "use multiples of 32 channels: a part of a tile of 32 costs as much as a full one"},

@@ -29,7 +29,8 @@ typedef struct qd_found {
 typedef struct qd_rule {
     const char *name, *source; // source: where the rule is published
     bool (*breaks)(const qd_look *l, uint32_t step, qd_found *f);
-    enum { QD_EXACT, QD_AT_MOST, QD_UNKNOWN } gain; // how well the model knows it
+    // How well the model knows it; narrow: all of the graph comes to 8 bits, its start, too.
+    enum { QD_EXACT, QD_AT_MOST, QD_AT_MOST_NARROW, QD_UNKNOWN } gain;
     const char *change;
 } qd_rule;
 

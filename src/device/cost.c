@@ -45,7 +45,7 @@ static const struct {
 #define N_CHIPS (sizeof chips / sizeof chips[0])
 
 // To be raised with every change of costs.def.
-const char *const qd_constants = "version 2, latencies of 2026-03";
+const char *const qd_constants = "version 3, latencies of 2026-03";
 const char *const qd_precision_names[QD_PRECISIONS] = {"a8w8", "a16w8", "fp16"};
 const char *const qd_class_names[QD_CLASSES] = {"matrix", "depthwise", "light",
                                                 "pool",   "heavy",     "move"};
@@ -95,36 +95,35 @@ const qd_chip *qd_chip_find(const char *text) {
 
 double qd_vtcm_share(void) { return shared[vtcm_share]; }
 
-double qd_start_us(const qd_chip *chip) { return shared[t0] / chip->clk; }
+// Bytes of an activation.
+static double width_of(qd_precision p) { return p == QD_W8A8 ? 1 : 2; }
+
+double qd_start_us(const qd_chip *chip, qd_precision p) {
+    return shared[t0] * width_of(p) / chip->clk;
+}
 
 bool qd_has_data(const qd_chip *chip, qd_precision p) { return p != QD_FP16 || chip->ffp > 0; }
 
 // --- steps
 
-// GB/s and the factors of w8a16 and fp16, by class.
-static const struct {
-    shared_name rate, w8a16, fp16;
-} vectors[QD_CLASSES] = {
-    [QD_DEPTHWISE] = {depthwise, depthwise_w8a16, depthwise_fp16},
-    [QD_LIGHT] = {light, light_w8a16, light_fp16},
-    [QD_POOL] = {light, light_w8a16, light_fp16},
-    [QD_HEAVY] = {heavy, heavy_w8a16, heavy_fp16},
-    [QD_MOVE] = {move, move_w8a16, move_fp16},
+// GB/s by class.
+static const shared_name rates[QD_CLASSES] = {
+    [QD_DEPTHWISE] = depthwise, [QD_LIGHT] = light, [QD_POOL] = light,
+    [QD_HEAVY] = heavy,         [QD_MOVE] = move,
 };
 
+// 16-bit activations are multiplied in two halves.
 static double matrix_us(const qd_step *s, const qd_chip *c, qd_precision p) {
-    double f = p == QD_W8A8 ? 1 : p == QD_W8A16 ? shared[rate_w8a16] : c->ffp;
-    return s->padded / (c->r8 * f * 1e6);
+    double f = p == QD_W8A8 ? 1 : p == QD_W8A16 ? 0.5 : c->ffp;
+    return (s->padded + shared[tile] * s->results) / (c->r8 * f * 1e6);
 }
 
 static double vector_us(const qd_step *s, const qd_chip *c, qd_precision p, double times) {
-    double a = p == QD_W8A8 ? 1 : 2;
-    double factor = p == QD_W8A16  ? shared[vectors[s->kind].w8a16]
-                    : p == QD_FP16 ? shared[vectors[s->kind].fp16]
-                                   : 1;
+    double factor = s->joins && p != QD_FP16 ? 2 : 1;
     if (p == QD_FP16 && c->arch < 73)
         factor *= shared[old_fp16];
-    return times * qd_work(s) * a * factor / (shared[vectors[s->kind].rate] * c->clk * 1e3);
+    double rate = shared[s->thin ? thin : rates[s->kind]] * c->clk;
+    return times * qd_work(s) * width_of(p) * factor / (rate * 1e3);
 }
 
 bool qd_decodes(const qd_chip *chip, double *rate) {
@@ -143,12 +142,12 @@ static double weight_size(const qd_step *s, qd_precision p) {
 }
 
 qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
-    double a = p == QD_W8A8 ? 1 : 2;
+    double a = width_of(p);
     double times = qd_costs(s, p);
     qd_time t = {.weight_bytes = s->weights * weight_size(s, p), .cache_bytes = s->cache * a};
     if (s->kind == QD_MATRIX) {
         t.matrix = matrix_us(s, c, p);
-        t.overhead = shared[step_matrix] / c->clk;
+        t.overhead = s->size.groups > 1 ? s->size.groups * shared[group] / c->clk : 0;
     } else {
         t.vector = vector_us(s, c, p, times);
         t.overhead = times * shared[step_vector] / c->clk;
@@ -187,7 +186,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
     double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;
     *out = (qd_estimate){.steps = qrn_arena_alloc(arena, (steps->n + 1) * sizeof *out->steps),
-                         .start = qd_start_us(chip)};
+                         .start = qd_start_us(chip, p)};
     if (!out->steps)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < steps->n; i++) {
@@ -200,8 +199,7 @@ qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precisi
         out->sum.weight_bytes += t.weight_bytes;
         out->sum.spill_bytes += t.spill_bytes;
         out->sum.cache_bytes += t.cache_bytes;
-        out->peak_vtcm =
-            fmax(out->peak_vtcm, fmin(vtcm, (s->in + s->out) * (p == QD_W8A8 ? 1 : 2)));
+        out->peak_vtcm = fmax(out->peak_vtcm, fmin(vtcm, (s->in + s->out) * width_of(p)));
     }
     out->core = qd_core(&out->sum);
     out->memory = out->sum.memory;

@@ -50,7 +50,7 @@ bool qd_has_data(const qd_chip *chip, qd_precision p);
 bool qd_decodes(const qd_chip *chip, double *rate);
 // Of the VTCM, that a step's activations may take before they spill.
 double qd_vtcm_share(void);
-double qd_start_us(const qd_chip *chip); // what an empty graph costs
+double qd_start_us(const qd_chip *chip, qd_precision p); // what an empty graph costs
 // Lists live in the arena.
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
                           double vtcm_bytes, qrn_arena *arena, qd_estimate *out);

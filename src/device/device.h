@@ -66,11 +66,14 @@ typedef struct qd_product {
     double rows, batch, taps, in, out, groups;
 } qd_product;
 
-double qd_padded(const qd_product *p); // multiplications, all brought to tiles of 32
+double qd_padded(const qd_product *p);  // multiplications, all brought to tiles of 32
+double qd_results(const qd_product *p); // elements of the result, brought to tiles of 32
 
-// What published errors and the choice of the model on the same table leave: of ten networks that
-// it has not seen it misses the time of nine by at most this part of its estimate.
-#define QD_INTERVAL 0.5
+// Of ten times of networks that it has not seen the model misses at least nine by at most this part
+// of its estimate (docs/estimate.md has the table). What is marked uncalibrated, or does not know
+// whether it is, gets the wide one, of which nothing is known.
+#define QD_INTERVAL 0.25
+#define QD_INTERVAL_WIDE 0.5
 
 typedef struct qd_step {
     qd_class kind;
@@ -80,12 +83,15 @@ typedef struct qd_step {
     bool split;      // two steps in quantized graphs: an affine map becomes Mul and Add
     bool divides;
     bool in_place;        // Concat of whole tiles: in fp16 its inputs are written where they belong
+    bool joins;           // Concat of several values: integers are brought to one scale on the way
+    bool thin;            // arithmetic on few channels, or with slopes: tiles are nearly empty
     qd_product size;      // matrix
     double macs;          // multiplications of a matrix or depthwise step
     double padded;        // matrix: with rows and channels brought to multiples of 32
+    double results;       // matrix: elements that it writes, brought to tiles the same way
     double in, out;       // elements of activations read and written
     double windows;       // pooling: elements under the windows, half of them
-    double fill;          // arithmetic: elements that bring thin values to 16 channels
+    double fill;          // thin arithmetic: elements that bring its values to 32 channels
     double effort;        // arithmetic: as many times the work of its class; 0: 1
     double weights;       // elements, read once per inference
     uint32_t weight_bits; // of a constant that stays quantized; 0: as the precision has it
@@ -108,6 +114,10 @@ typedef struct qd_steps {
 } qd_steps;
 
 #define QD_NO_STEP UINT32_MAX
+
+// Has the value so few channels that arithmetic takes its tiles, not its elements?
+bool qd_is_thin(const qd_value *v);
+#define QD_PRODUCT_EFFORT 1.4 // cycles of a thin multiplication against those of a sum
 
 // Steps that it is in this precision: 1 or 2; what is done in place counts as well.
 uint32_t qd_passes(const qd_step *s, qd_precision p);

@@ -150,7 +150,7 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
                          .vtcm_bytes = (uint32_t)vtcm,
                          .hvx_threads = o->hvx_threads ? o->hvx_threads : QD_HVX_THREADS,
                          .marks = marks_of(o),
-                         .start = qd_start_us(chip),
+                         .start = qd_start_us(chip, p),
                          .slots = qrn_arena_alloc(arena, ((size_t)n + 1) * sizeof *out->slots),
                          .n_slots = n};
     qd_time *times = qrn_arena_alloc(arena, ((size_t)n + 1) * sizeof *times);

@@ -160,11 +160,20 @@ static const rule neurons[] = {HEAVY,      HEAVY, HEAVY, ACTIVATION, ACTIVATION,
                                ACTIVATION, HEAVY, HEAVY, HEAVY};
 enum { NEURON_SIGMOID = 6, BINARY_DIVIDE = 2 };
 
-// From the only published runs with such ops (docs/estimate.md): cycles of a division against those
-// of a multiplication in its place, and of a PRelu against those of a sum over as many bytes.
-#define DIVIDE_EFFORT 7
+// From the only published runs with such ops (docs/estimate.md): cycles of an operation against
+// those of a sum over as many values.
+static const struct {
+    const char *type;
+    uint32_t kind; // of ElementWiseBinary
+    double thin, wide;
+} efforts[] = {
+    {"ElementWiseDivide", 2, 10.2, 10.2},
+    {"ElementWiseMultiply", 13, QD_PRODUCT_EFFORT, 1}, // wide ones are among the fitted steps
+    {"ElementWiseSubtract", 18, 4.1, 4.1},
+};
 #define PRELU_EFFORT 2
-#define LEAST_CHANNELS 16u
+#define THIN_CHANNELS 16u // fewer are thin; no measured network has such arithmetic
+#define TILE_CHANNELS 32u
 
 typedef struct cut {
     const qd_graph *g;
@@ -207,6 +216,8 @@ static uint32_t last_dim(const qd_value *v) {
     return v->rank && v->dims[v->rank - 1] ? v->dims[v->rank - 1] : 1;
 }
 
+bool qd_is_thin(const qd_value *v) { return last_dim(v) < THIN_CHANNELS; }
+
 static double activations(const cut *c, const uint32_t *list, uint32_t n) {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++)
@@ -215,17 +226,22 @@ static double activations(const cut *c, const uint32_t *list, uint32_t n) {
     return sum;
 }
 
-// Values lie in tiles of 32 channels (HTP-NET-06): a picture of one channel takes arithmetic as
-// long as one of many. Rates were fitted on networks of 16 channels and more, so that is the least
-// that counts.
+// Values lie in tiles of 32 channels (HTP-NET-06): a picture of one channel takes thin arithmetic
+// as long as one of many.
 static double filling(const cut *c, const uint32_t *list, uint32_t n) {
     double sum = 0;
     for (uint32_t i = 0; i < n; i++) {
         const qd_value *v = value(c, list[i]);
-        if (!v->constant && last_dim(v) < LEAST_CHANNELS)
-            sum += count(v) / last_dim(v) * (LEAST_CHANNELS - last_dim(v));
+        if (!v->constant && last_dim(v) < TILE_CHANNELS)
+            sum += count(v) / last_dim(v) * (TILE_CHANNELS - last_dim(v));
     }
     return sum;
+}
+
+// Tiles that are nearly empty: the step takes all of them, at a rate of its own.
+static void set_thin(const cut *c, qd_step *s) {
+    s->thin = true;
+    s->fill = filling(c, s->op->in, s->op->n_in) + filling(c, s->op->out, s->op->n_out);
 }
 
 // --- beginning a step
@@ -238,8 +254,9 @@ static qd_step *begin(cut *c, const qd_op *o, qd_class kind) {
                    .source = c->maker[c->origin[o->in[0]]],
                    .in = activations(c, o->in, o->n_in),
                    .out = activations(c, o->out, o->n_out)};
-    if (kind == QD_LIGHT || kind == QD_POOL || kind == QD_HEAVY)
-        s->fill = filling(c, o->in, o->n_in) + filling(c, o->out, o->n_out);
+    bool data = kind == QD_LIGHT || kind == QD_POOL || kind == QD_HEAVY;
+    if (data && qd_is_thin(value(c, o->out[0])))
+        set_thin(c, s);
     c->step_of[o - c->g->ops] = c->out->n - 1;
     for (uint32_t i = 0; i < o->n_out; i++)
         c->maker[o->out[i]] = c->out->n - 1;
@@ -253,10 +270,13 @@ double qd_padded(const qd_product *p) {
     return r32(p->rows) * p->batch * depth * columns;
 }
 
+double qd_results(const qd_product *p) { return r32(p->rows) * p->batch * r32(p->out); }
+
 static void set_matrix(qd_step *s, qd_product p) {
     s->size = p;
     s->macs = p.rows * p.batch * p.taps * (p.in / p.groups) * p.out;
     s->padded = qd_padded(&p);
+    s->results = qd_results(&p);
 }
 
 // Weights of 8 bits stay so beside floats; beside integers a precision of floats is a question of
@@ -355,10 +375,15 @@ static bool has_slopes(const cut *c, const qd_op *o) {
 
 static void activation(cut *c, const qd_op *o) {
     qd_step *s = before(c, o, 0);
-    if ((is_weighted(s) || is_sum(s)) && !has_slopes(c, o))
+    if (has_slopes(c, o)) {
+        s = begin(c, o, QD_LIGHT);
+        s->effort = PRELU_EFFORT;
+        set_thin(c, s);
+    } else if (is_weighted(s) || is_sum(s)) {
         join(c, s, o);
-    else
-        begin(c, o, QD_LIGHT)->effort = has_slopes(c, o) ? PRELU_EFFORT : 1;
+    } else {
+        begin(c, o, QD_LIGHT);
+    }
 }
 
 static void affine(cut *c, const qd_op *o) {
@@ -379,6 +404,14 @@ static bool is_division(const qd_op *o) {
            (strcmp(o->type, "ElementWiseBinary") == 0 && o->kind == BINARY_DIVIDE);
 }
 
+static double effort_of(const qd_op *o, bool thin) {
+    bool coded = strcmp(o->type, "ElementWiseBinary") == 0;
+    for (size_t i = 0; i < sizeof efforts / sizeof efforts[0]; i++)
+        if (coded ? o->kind == efforts[i].kind : strcmp(o->type, efforts[i].type) == 0)
+            return thin ? efforts[i].thin : efforts[i].wide;
+    return 1;
+}
+
 static void arithmetic(cut *c, const qd_op *o) {
     const qd_value *y = value(c, o->out[0]);
     for (uint32_t i = 0; i < 2 && o->n_in >= 2; i++) {
@@ -396,7 +429,7 @@ static void arithmetic(cut *c, const qd_op *o) {
     }
     qd_step *s = begin(c, o, QD_LIGHT);
     s->divides = is_division(o);
-    s->effort = s->divides ? DIVIDE_EFFORT : 1;
+    s->effort = effort_of(o, s->thin);
 }
 
 uint32_t qd_passes(const qd_step *s, qd_precision p) { return s->split && p != QD_FP16 ? 2 : 1; }
@@ -465,6 +498,23 @@ static bool joins_tiles(const cut *c, const qd_op *o) {
     return true;
 }
 
+static void free_op(cut *c, const qd_op *o) {
+    for (uint32_t i = 0; i < o->n_out && o->n_in; i++) {
+        c->origin[o->out[i]] = c->origin[o->in[0]];
+        c->maker[o->out[i]] = c->maker[o->in[0]];
+    }
+}
+
+static void move(cut *c, const qd_op *o) {
+    if (strcmp(o->type, "Transpose") == 0 && (at_border(c, o) || into_product(c, o))) {
+        free_op(c, o);
+        return;
+    }
+    qd_step *s = begin(c, o, QD_MOVE);
+    s->in_place = joins_tiles(c, o);
+    s->joins = strcmp(o->type, "Concat") == 0 && o->n_in > 1;
+}
+
 // The best class of each pixel. Behind a Resize that nobody else reads, pixels are compared as they
 // are made: the enlarged picture is stored nowhere, and neither step counts it.
 static void argument(cut *c, const qd_op *o) {
@@ -472,13 +522,6 @@ static void argument(cut *c, const qd_op *o) {
     qd_step *s = begin(c, o, QD_LIGHT);
     if (made && strncmp(made->op->type, "Resize", 6) == 0)
         made->out = made->fill = s->in = s->fill = 0;
-}
-
-static void free_op(cut *c, const qd_op *o) {
-    for (uint32_t i = 0; i < o->n_out && o->n_in; i++) {
-        c->origin[o->out[i]] = c->origin[o->in[0]];
-        c->maker[o->out[i]] = c->maker[o->in[0]];
-    }
 }
 
 // Of an op that multiplies its matrices in each time step; how long that takes nobody measured.
@@ -532,10 +575,7 @@ static void visit(cut *c, const qd_op *o) {
         begin(c, o, QD_HEAVY);
         break;
     case MOVE:
-        if (strcmp(o->type, "Transpose") == 0 && (at_border(c, o) || into_product(c, o)))
-            free_op(c, o);
-        else
-            begin(c, o, QD_MOVE)->in_place = joins_tiles(c, o);
+        move(c, o);
         break;
     case ARGUMENT:
         argument(c, o);

@@ -26,7 +26,7 @@ def test_networks_are_cut_as_known(nets, name, expected):
 
 def test_a_known_time_comes_out(nets):
     """What the same constants give elsewhere, and within 10 % what was measured."""
-    for precision, fitted, measured in (("a8w8", 0.239, 0.223), ("a16w8", 0.392, 0.375)):
+    for precision, fitted, measured in (("a8w8", 0.236, 0.223), ("a16w8", 0.409, 0.375)):
         ms = ok_json("estimate", nets["mobilenet_v2"], "-p", precision, "--soc",
                      "Samsung Galaxy S25", "--json")["ms"]
         assert ms == pytest.approx(fitted, rel=0.01)
@@ -43,7 +43,7 @@ def test_parts_make_the_whole(small):
     for s in r["steps"]:
         assert s["us"] == pytest.approx(s["matrix_us"] + s["vector_us"] + s["overhead_us"])
     assert [(s["members"], s["hints"]) for s in r["steps"]] == [
-        (["Conv0_2"], ["shallow", "channels"]), (["Sigmoid1"], ["activation"]),
+        (["Conv0_2"], ["channels", "shallow"]), (["Sigmoid1"], ["activation"]),
         (["Conv2"], ["channels"])]
     assert e["low_ms"] < e["ms"] < e["high_ms"]
 
@@ -136,7 +136,7 @@ def test_classes_add_up(nets):
     assert e["effective_tops"] == pytest.approx(2 * r["network"]["macs"] / e["ms"] / 1e9)
     assert e["bound"] == "overhead"
     assert re.fullmatch(r"version \d+, latencies of \d{4}-\d{2}", r["constants"])
-    assert e["low_ms"] == pytest.approx(e["ms"] / 2) and r["interval"] == 0.5
+    assert e["low_ms"] == pytest.approx(e["ms"] * 0.75) and r["interval"] == 0.25
     text = ok("estimate", nets["mobilenet_v2"], "-p", "a8w8", "--steps").stdout
     assert r["constants"] in text and re.search(r"17  depthwise\n", text)
     assert "uncalibrated" not in text and e["uncalibrated"] == []
@@ -150,6 +150,7 @@ def test_what_nobody_measured_is_said(tmp_path):
     rows = ok_json("estimate", path, "--soc", "SM8350", "--json")["estimates"]
     assert [[d["word"] for d in r["uncalibrated"]] for r in rows] == [
         ["borrowed", "heavy", "size"], ["borrowed", "size"], ["borrowed", "size"]]
+    assert [r["high_ms"] / r["ms"] for r in rows] == pytest.approx([1.5] * 3)
     text = ok("estimate", path, "--soc", "SM8350").stdout
     assert "uncalibrated: borrowed, heavy, size" in text
     assert len(re.findall("^uncalibrated, ", text, re.M)) == 3  # each once
@@ -341,9 +342,15 @@ def showcase(path, kind, weights=None):
                  n.constants)
 
 
-# Before, after, and times of whole runs: published ones in us.
-SHOWN = (("m1", "m1opt", 16792 / 11884), ("m2", "m2mul", 19353 / 15755),
-         ("m3", "m1opt", 15368 / 11884))
+# Published cycles of the critical path, and of the ops whose share is compared. M1-opt and M3 are
+# known by sums alone: the first convolution, the same in all, takes 147,075 cycles in M1 and
+# 487,448 in M1-opt, the Add 525,971 and 110,698.
+CYCLES = {"m1": (4327266, {"Subtract": 2165162, "Add": 525971}),
+          "m2": (7866535, {"Divide": 5344081, "Add": 525199}),
+          "m2mul": (2741387, {"Multiply": 737978, "Add": 527450}),
+          "m1opt": (1374349, {"Conv0+Add": 487448 + 110698, "Conv1": 337711, "Conv2": 295022}),
+          "m3": (2789467, {"Conv0+Add": 589431 + 62806})}
+SHOWN = (("m1", "m1opt"), ("m2", "m2mul"), ("m3", "m1opt"))
 
 
 def test_merged_branches_are_the_same_function(tmp_path):
@@ -375,13 +382,38 @@ def test_published_changes_help(tmp_path):
         path = showcase(str(tmp_path / f"{kind}.onnx"), kind)
         ms[kind] = ok_json("estimate", path, "-p", "a8w8", "--json")["ms"]
         rules[kind] = advice(path)
-    for before, after, published in SHOWN:
-        ratio = ms[before] / ms[after]
+    for before, after in SHOWN:
+        ratio, published = ms[before] / ms[after], CYCLES[before][0] / CYCLES[after][0]
         print(f"{before} to {after}: estimated {ratio:.2f}, published {published:.2f}")
-        assert ratio > 1.1 and ratio == pytest.approx(published, rel=0.2), (before, after)
+        assert ratio == pytest.approx(published, rel=0.15), (before, after)
     assert "parallel" in rules["m1"] and "shallow" in rules["m1"]
     assert "division" in rules["m2"] and "division" not in rules["m2mul"]
     assert "prelu" in rules["m3"] and "prelu" not in rules["m1opt"]
+
+
+def shares(path, *args):
+    """Parts of the time: arithmetic by its op, convolutions by their place, first one and Add."""
+    steps = ok_json("estimate", path, "--steps", "--json", *args)["steps"]
+    found = {s["op"].replace("ElementWise", ""): s["share"] for s in steps}
+    convs = [s["share"] for s in steps if s["op"] == "Conv2d"]
+    found.update({f"Conv{i}": share for i, share in enumerate(convs)})
+    found["Conv0+Add"] = convs[0] + found["Add"]
+    return found
+
+
+@pytest.mark.parametrize("kind", CYCLES)
+def test_published_shares_come_out(tmp_path, kind):
+    """Within 4 points (sums: 9) on three chips, in both precisions of integers; which chip and
+    precision the published runs had is not stated."""
+    path = showcase(str(tmp_path / f"{kind}.onnx"), kind)
+    whole, parts = CYCLES[kind]
+    near = 0.09 if kind in ("m1opt", "m3") else 0.04
+    for soc in ("SM8750", "SM8650", "SM8550"):
+        for precision in ("a8w8", "a16w8"):
+            found = shares(path, "--soc", soc, "-p", precision)
+            for op, cycles in parts.items():
+                print(f"{kind} {op} {soc} {precision}: {found[op]:.3f}, {cycles / whole:.3f}")
+                assert found[op] == pytest.approx(cycles / whole, abs=near), (op, soc, precision)
 
 
 def test_check_and_estimate_agree(small):
@@ -404,11 +436,11 @@ def test_check_estimates_each_partition(tmp_path):
                  {"x": value}, {"w": value})
     p = quern("check", path, "--backend", "htp", "--soc", "SM8650", "--json")
     r = json.loads(p.stdout)
-    # 262144 elements in halves, in and out, at 550 GB/s and 6.1 us each; 241 us to start
-    step = (4 * 131072 * 0.89 / 550e3 + 6.1) / 1.63
+    # 262144 elements in fp16, in and out, at 187 GB/s and 5.19 us each; twice 202 us to start
+    step, start = (4 * 131072 / 187e3 + 5.19) / 1.61, 2 * 202 / 1.61
     assert r["partitions"] == 2
     assert r["estimate"]["partitions_ms"] == pytest.approx(
-        [(241 / 1.63 + 2 * step) / 1e3, (241 / 1.63 + step) / 1e3], rel=1e-6)
+        [(start + 2 * step) / 1e3, (start + step) / 1e3], rel=1e-6)
     assert r["estimate"]["ms"] == pytest.approx(sum(r["estimate"]["partitions_ms"]))
     assert "partition 2: " in quern("check", path, "--backend", "htp").stdout
     (e,) = ok_json("estimate", path, "-p", "fp16", "--json")["estimates"]

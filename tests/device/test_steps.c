@@ -64,6 +64,7 @@ static void rows_and_channels_round_up(void **state) {
     const qd_step *s = cut(n, 1);
     assert_true(s->macs == 49.0 * 40 * 100);
     assert_true(s->padded == 64.0 * 64 * 128);
+    assert_true(s->results == 64.0 * 128);
 }
 
 static void thin_groups_share_tiles(void **state) {
@@ -269,7 +270,7 @@ static void an_enlarged_picture_is_compared_as_it_is_made(void **state) {
     assert_true(s[4].in == 86016 && s[4].out == 4096);
 }
 
-static void thin_pictures_count_16_channels(void **state) {
+static void thin_pictures_count_32_channels(void **state) {
     net *n = *state;
     uint32_t a = INPUT(1, 8, 8, 1), b = VALUE(1, 8, 8, 1), c = VALUE(1, 8, 8, 1);
     OP2("ElementWiseAdd", a, INPUT(1, 8, 8, 1), b);
@@ -277,10 +278,13 @@ static void thin_pictures_count_16_channels(void **state) {
     OP2("ElementWiseMultiply", c, WEIGHTS(1, 8, 8, 1), RESULT(1, 8, 8, 1));
     OP2("ElementWiseAdd", INPUT(1, 8, 8, 16), INPUT(1, 8, 8, 16), RESULT(1, 8, 8, 16));
     const qd_step *s = cut(n, 4);
-    assert_true(s[0].in + s[0].out == 3 * 64 && qd_work(&s[0]) == 3 * 64 * 16);
+    assert_true(s[0].in + s[0].out == 3 * 64 && qd_work(&s[0]) == 3 * 64 * 32);
     assert_true(s[1].kind == QD_MOVE && qd_work(&s[1]) == 2 * 64);
-    assert_true(qd_work(&s[2]) == 2 * 64 * 16); // constants are not read in tiles
-    assert_true(qd_work(&s[3]) == 3 * 64 * 16);
+    assert_true(qd_work(&s[2]) == 1.4 * (2 * 64 * 32)); // constants are not read in tiles
+    assert_true(qd_work(&s[3]) == 3 * 64 * 16);         // 16 are no longer thin
+    const bool thin[] = {true, false, true, false};
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(s[i].thin, thin[i]);
 }
 
 static void divisions_and_slopes_take_longer(void **state) {
@@ -289,11 +293,18 @@ static void divisions_and_slopes_take_longer(void **state) {
     OP2("ElementWiseDivide", a, INPUT(1, 8, 8, 32), b);
     OP2("Prelu", b, WEIGHTS(32), c);
     OP2("Prelu", c, WEIGHTS(1), RESULT(1, 8, 8, 32));
-    const qd_step *s = cut(n, 3);
-    assert_true(s[0].divides && qd_work(&s[0]) == 7 * 3 * 2048);
-    assert_true(qd_work(&s[1]) == 2 * 2 * 2048);
-    assert_true(qd_work(&s[2]) == 2 * 2048);
-    for (int i = 0; i < 3; i++)
+    OP2("ElementWiseSubtract", a, b, RESULT(1, 8, 8, 32));
+    OP2("ElementWiseMultiply", a, b, RESULT(1, 8, 8, 32));
+    OP2("ElementWiseBinary", a, b, RESULT(1, 8, 8, 32));
+    n->g.ops[n->g.n_ops - 1].kind = 18; // subtract
+    const qd_step *s = cut(n, 6);
+    assert_true(s[0].divides && qd_work(&s[0]) == 10.2 * (3 * 2048));
+    assert_true(s[1].thin && qd_work(&s[1]) == 2 * 2 * 2048); // its slopes, not its channels
+    assert_true(!s[2].thin && qd_work(&s[2]) == 2 * 2048);
+    assert_true(!s[3].divides && qd_work(&s[3]) == 4.1 * (3 * 2048));
+    assert_true(qd_work(&s[4]) == 3 * 2048);
+    assert_true(qd_work(&s[5]) == 4.1 * (3 * 2048));
+    for (int i = 0; i < 6; i++)
         assert_int_equal(qd_passes(&s[i], QD_W8A8), 1);
 }
 
@@ -327,6 +338,8 @@ static void concats_of_whole_tiles_are_in_place(void **state) {
     const qd_step *s = cut(n, 7);
     for (int i = 2; i < 7; i++)
         assert_int_equal(s[i].in_place, i == 2);
+    for (int i = 0; i < 7; i++)
+        assert_int_equal(s[i].joins, i >= 2 && i < 6);
 }
 
 static void an_unknown_op_is_named(void **state) {
@@ -406,7 +419,7 @@ int main(void) {
         T(a_transpose_beside_products_is_a_copy),
         T(pools_count_half_their_windows),
         T(an_enlarged_picture_is_compared_as_it_is_made),
-        T(thin_pictures_count_16_channels),
+        T(thin_pictures_count_32_channels),
         T(divisions_and_slopes_take_longer),
         T(operations_by_number_are_known),
         T(concats_of_whole_tiles_are_in_place),

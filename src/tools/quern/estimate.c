@@ -254,7 +254,7 @@ const qt_command qt_estimate_command = {
     .max_args = 1,
     .about = "Cuts a model into the fused steps that an NPU runs and estimates their time from "
              "constants fitted to published latencies (docs/estimate.md).\n"
-             "The interval holds for nine in ten networks. Batch 1 and full power are assumed.\n"
+             "The interval holds for nine in ten networks, unless it is marked uncalibrated.\n"
              "Details are those of the first SoC and precision.\n"
              "Of a context binary the stored schedule is reported.",
     .groups = {{"options", flags}},

@@ -93,9 +93,9 @@ typedef struct qt_estimates {
     bool steps;
 } qt_estimates;
 
-// Ends of the interval, relative to the estimate.
-#define QT_LOW (1 - QD_INTERVAL)
-#define QT_HIGH (1 + QD_INTERVAL)
+// Ends of the interval, relative to the estimate; of one with doubts, or that came without them.
+#define QT_LOW(doubted) (1 - ((doubted) ? QD_INTERVAL_WIDE : QD_INTERVAL))
+#define QT_HIGH(doubted) (1 + ((doubted) ? QD_INTERVAL_WIDE : QD_INTERVAL))
 
 // The rules that each of n steps breaks, in the advice's order; in the arena. False: no memory.
 bool qt_find_hints(const qd_advices *advice, uint32_t n, qrn_arena *arena, qt_hints *out);

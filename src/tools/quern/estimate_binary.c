@@ -11,18 +11,18 @@ static int report_text(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedul
     char title[160];
     snprintf(title, sizeof title, "graph %.128s, schedule", g->graphName);
     qt_print_schedule(s, title);
-    qt_print("  %s: start %.3f ms, units %.3f ms, memory %.3f ms; %.2f to %.2f ms for nine in ten "
-             "networks\n",
+    qt_print("  %s: start %.3f ms, units %.3f ms, memory %.3f ms; perhaps %.2f to "
+             "%.2f ms\n",
              qd_precision_names[s->precision], s->start / 1e3, s->core / 1e3, s->memory / 1e3,
-             s->us / 1e3 * QT_LOW, s->us / 1e3 * QT_HIGH);
+             s->us / 1e3 * QT_LOW(true), s->us / 1e3 * QT_HIGH(true));
     return steps ? qt_print_slots(s, top) : QT_EXIT_OK;
 }
 
 static json_t *report_json(const QnnSystemContext_GraphInfoV3_t *g, const qd_schedule *s,
                            bool steps) {
     return json_pack("{s:o,s:f,s:f,s:f,s:o}", "name", qt_json_text(g->graphName), "ms", s->us / 1e3,
-                     "low_ms", s->us / 1e3 * QT_LOW, "high_ms", s->us / 1e3 * QT_HIGH, "schedule",
-                     qt_schedule_json(s, steps));
+                     "low_ms", s->us / 1e3 * QT_LOW(true), "high_ms", s->us / 1e3 * QT_HIGH(true),
+                     "schedule", qt_schedule_json(s, steps));
 }
 
 typedef struct reporting {

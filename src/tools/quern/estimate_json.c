@@ -36,8 +36,8 @@ static json_t *json_row(const qt_estimate *r) {
     json_t *parts = json_pack("{s:f,s:f,s:f,s:f,s:f}", "start", e->start / 1e3, "matrix",
                               e->sum.matrix / 1e3, "vector", e->sum.vector / 1e3, "overhead",
                               e->sum.overhead / 1e3, "memory", e->memory / 1e3);
-    json_object_set_new(o, "low_ms", qt_json_number(e->us / 1e3 * QT_LOW));
-    json_object_set_new(o, "high_ms", qt_json_number(e->us / 1e3 * QT_HIGH));
+    json_object_set_new(o, "low_ms", qt_json_number(e->us / 1e3 * QT_LOW(r->n_doubts)));
+    json_object_set_new(o, "high_ms", qt_json_number(e->us / 1e3 * QT_HIGH(r->n_doubts)));
     json_object_set_new(o, "parts_ms", parts);
     json_object_set_new(o, "partitions", json_integer(r->net->n_parts));
     json_object_set_new(o, "core_ms", qt_json_number(e->core / 1e3));
@@ -123,6 +123,9 @@ static json_t *json_step(const qt_estimates *all, uint32_t i) {
         {"work_bytes", s->kind == QD_MATRIX ? 0 : qd_work(s) * a},
         {"weight_bytes", t->weight_bytes},
         {"spill_bytes", t->spill_bytes},
+        {"padded_results", s->results},
+        {"groups", s->kind == QD_MATRIX ? s->size.groups : 0},
+        {"joins", s->joins},
     };
     for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
         json_object_set_new(o, numbers[k].key, qt_json_number(numbers[k].value));
@@ -160,7 +163,7 @@ int qt_estimate_json(const qt_estimates *r) {
                             json_totals(&net->steps, r->rows[0].precision), "estimates", list,
                             "refused", refused);
     json_object_set_new(all, "constants", json_string(qd_constants));
-    json_object_set_new(all, "interval", json_real(QD_INTERVAL));
+    json_object_set_new(all, "interval", json_real(1 - QT_LOW(r->rows[0].n_doubts)));
     json_object_set_new(all, "ms",
                         r->rows[0].known ? qt_json_number(r->rows[0].e.us / 1e3) : json_null());
     if (r->rows[0].known)

@@ -82,10 +82,9 @@ static void put_head(FILE *f, const qt_estimates *r) {
             row->at.chip->arch);
     if (!row->at.lent_to)
         fputs("; constants fitted on this chip", f);
-    fprintf(f,
-            "</p><p class=\"big\">%.3f ms</p><p>an estimate; nine in ten networks lie between %.2f "
-            "and %.2f ms</p>",
-            e->us / 1e3, e->us / 1e3 * QT_LOW, e->us / 1e3 * QT_HIGH);
+    fprintf(f, "</p><p class=\"big\">%.3f ms</p><p>an estimate; %s between %.2f and %.2f ms</p>",
+            e->us / 1e3, row->n_doubts ? "perhaps" : "nine in ten networks lie",
+            e->us / 1e3 * QT_LOW(row->n_doubts), e->us / 1e3 * QT_HIGH(row->n_doubts));
     for (uint32_t i = 0; i < row->n_doubts; i++) {
         fprintf(f, "<p class=\"doubt\"><b>uncalibrated</b> (%s): ", row->doubts[i].word);
         qt_page_put(f, row->doubts[i].text);
@@ -159,7 +158,8 @@ static void put_chips(FILE *f, const qt_estimates *r) {
                 qd_precision_names[row->precision]);
         if (row->known)
             fprintf(f, "<td>%.3f</td><td>%.2f</td><td>%.2f</td><td>%.2f</td><td class=\"l\">", ms,
-                    ms * QT_LOW, ms * QT_HIGH, qt_tops(&row->net->steps, &row->e));
+                    ms * QT_LOW(row->n_doubts), ms * QT_HIGH(row->n_doubts),
+                    qt_tops(&row->net->steps, &row->e));
         else
             fputs("<td colspan=\"4\">no measurements</td><td>", f);
         for (uint32_t k = 0; k < row->n_doubts; k++)

@@ -22,7 +22,8 @@ static void print_row(const qt_estimate *r, bool name_chip) {
         return;
     }
     char range[32];
-    snprintf(range, sizeof range, "%.2f to %.2f", e->us / 1e3 * QT_LOW, e->us / 1e3 * QT_HIGH);
+    snprintf(range, sizeof range, "%.2f to %.2f", e->us / 1e3 * QT_LOW(r->n_doubts),
+             e->us / 1e3 * QT_HIGH(r->n_doubts));
     qt_print("%-6s %9.3f  %-14s  %5.0f%% %5.0f%% %5.0f%% %5.0f%% %5.0f%%  %6.2f  %6.1f  %6.2f",
              qd_precision_names[r->precision], e->us / 1e3, range, qt_share(e->sum.matrix, e),
              qt_share(e->sum.vector, e), qt_share(e->sum.overhead, e), qt_share(e->start, e),
@@ -109,7 +110,7 @@ static void print_advice(const qt_estimates *all) {
         qt_print("       %u node%s off the NPU: each way back to it costs another start of "
                  "%.3f ms\n",
                  all->net->n_refused, all->net->n_refused == 1 ? " falls" : "s fall",
-                 qd_start_us(r->at.chip) / 1e3);
+                 qd_start_us(r->at.chip, r->precision) / 1e3);
 }
 
 // --- the report

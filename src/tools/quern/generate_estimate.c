@@ -27,26 +27,28 @@ typedef struct reporting {
 } reporting;
 
 static int report_row(reporting *t, const row *r) {
+    bool doubted = r->stored || r->n_doubts;
     double rate = 1e6 * r->tokens / r->us;
+    double low = rate / QT_HIGH(doubted), high = rate / QT_LOW(doubted);
     t->n++;
     if (t->list) {
         json_t *doubts = json_array();
         for (uint32_t i = 0; i < r->n_doubts; i++)
             json_array_append_new(doubts, qt_json_text(r->doubts[i].text));
-        json_t *o = json_pack(
-            "{s:o,s:o,s:o,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:b,s:o}", "model", qt_json_text(r->file),
-            "graph", qt_json_text(r->graph), "soc", qt_json_text(r->chip), "precision",
-            r->precision, "tokens", (json_int_t)r->tokens, "past", (json_int_t)r->past, "ms",
-            r->us / 1e3, "tokens_per_s", rate, "low_tokens_per_s", rate / QT_HIGH,
-            "high_tokens_per_s", rate / QT_LOW, "stored", r->stored, "uncalibrated", doubts);
+        json_t *o = json_pack("{s:o,s:o,s:o,s:s,s:I,s:I,s:f,s:f,s:f,s:f,s:b,s:o}", "model",
+                              qt_json_text(r->file), "graph", qt_json_text(r->graph), "soc",
+                              qt_json_text(r->chip), "precision", r->precision, "tokens",
+                              (json_int_t)r->tokens, "past", (json_int_t)r->past, "ms", r->us / 1e3,
+                              "tokens_per_s", rate, "low_tokens_per_s", low, "high_tokens_per_s",
+                              high, "stored", r->stored, "uncalibrated", doubts);
         json_array_append_new(t->list, o);
         return QT_EXIT_OK;
     }
     qt_print("%s%s%s  %s of %u token%s behind up to %u: %.3f ms, %.1f tokens/s (%.1f to %.1f) on "
              "%s in %s, modelled\n",
              qt_style_on(QT_BOLD), r->graph, qt_style_off(), r->tokens > 1 ? "prefill" : "decode",
-             r->tokens, r->tokens > 1 ? "s" : "", r->past, r->us / 1e3, rate, rate / QT_HIGH,
-             rate / QT_LOW, r->chip, r->precision);
+             r->tokens, r->tokens > 1 ? "s" : "", r->past, r->us / 1e3, rate, low, high, r->chip,
+             r->precision);
     for (uint32_t i = 0; i < r->n_doubts; i++)
         qt_print("  uncalibrated: %s\n", r->doubts[i].text);
     return QT_EXIT_OK;

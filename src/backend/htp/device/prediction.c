@@ -149,8 +149,8 @@ qrn_status qrn_htp_schedule(const qrn_api_graph *g, qrn_arena *arena, qrn_htp_sc
 qrn_htp_prediction qrn_htp_summary(const qrn_htp_scheduled *x) {
     double us = x->s.us - x->s.start; // the start is the host's
     qrn_htp_prediction p = {.us = us,
-                            .low_us = us * (1 - QD_INTERVAL),
-                            .high_us = us * (1 + QD_INTERVAL),
+                            .low_us = us * (1 - QD_INTERVAL_WIDE),
+                            .high_us = us * (1 + QD_INTERVAL_WIDE),
                             .input_bytes = x->input_bytes,
                             .output_bytes = x->output_bytes,
                             .n_unknown = x->n_unknown};
