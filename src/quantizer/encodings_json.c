@@ -380,6 +380,8 @@ static qrn_status read_modern(const reading *r, const qrn_json *o) {
     QRN_TRY(read_block(r, o, &e));
     if (!axis && (e.block > 0 || e.scales.n > 1))
         return wrong(r, e.line, "tensor '%s' has several scales and no axis", e.name);
+    if (e.block_scales.v && !(e.block >= 1))
+        return wrong(r, e.line, "tensor '%s': per_block_int_scale without a block_size", e.name);
     QRN_TRY(check_entry(r, &e));
     for (uint32_t i = 0; i < zeros.n && !e.is_float; i++)
         zeros.v[i] = -zeros.v[i] - (e.is_signed ? middle_of(&e) : 0);

@@ -13,6 +13,7 @@
 #include "base/report_text.h"
 #include "base/soc.h"
 #include "quantizer/encodings_json.h"
+#include "tools/converter/source.h"
 #include "tools/executor_runner/runner_list.h"
 #include "tools/extensions/htp_config.h"
 #include "tools/op_package_generator/op_text.h"
@@ -24,6 +25,7 @@
 #include "tools/quern/profile_log.h"
 #include "tools/quern/report.h"
 #include "tools/sdk/run_config.h"
+#include "tools/sdk/yaml.h"
 #include "tools/throughput/config.h"
 
 #include <stdio.h>
@@ -121,6 +123,50 @@ static bool read_json(const given *g) {
     bool ok = arena && qrn_json_read(g->path, g->data, g->size, arena, &top) == QRN_OK;
     if (ok)
         visit_json(top);
+    qrn_arena_destroy(arena);
+    return ok;
+}
+
+static void visit_ios(const cv_ios *list) {
+    for (uint32_t i = 0; i < list->n; i++) {
+        const cv_io *io = &list->items[i];
+        const char *const texts[] = {io->name,     io->where,     io->model_layout, io->layout,
+                                     io->color_in, io->color_out, io->shape};
+        for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++)
+            visit(texts[k], texts[k] ? strlen(texts[k]) : 0);
+    }
+}
+
+static bool read_ios(const given *g, bool qairt) {
+    qrn_arena *arena = qrn_arena_create();
+    cv_ios list = {0};
+    bool ok = arena && cv_io_read(g->path, qairt, arena, &list) == QT_EXIT_OK;
+    visit_ios(&list);
+    qrn_arena_destroy(arena);
+    return ok;
+}
+
+static bool read_custom_io(const given *g) { return read_ios(g, false); }
+static bool read_io_config(const given *g) { return read_ios(g, true); }
+
+static bool read_yaml(const given *g) {
+    qrn_arena *arena = qrn_arena_create();
+    qrn_json *top = NULL;
+    bool ok = arena && qs_yaml_read(g->path, g->data, g->size, arena, &top) == QRN_OK;
+    if (ok)
+        visit_json(top);
+    qrn_arena_destroy(arena);
+    return ok;
+}
+
+static bool read_conversion(const given *g) {
+    qrn_arena *arena = qrn_arena_create();
+    cv_conversion kept = {0};
+    bool ok = arena && cv_conversion_read(g->path, g->data, g->size, arena, &kept) == QT_EXIT_OK;
+    char *again = ok ? cv_conversion_write(&kept) : NULL;
+    visit(again, again ? strlen(again) : 0);
+    visit_ios(&kept.types);
+    free(again);
     qrn_arena_destroy(arena);
     return ok;
 }
@@ -364,6 +410,10 @@ static struct {
     {"jpg", "jpg", read_picture, true, 0, 0},
     {"labels", "txt", read_labels, true, 0, 0},
     {"json", "json", read_json, true, 0, 0},
+    {"yaml", "yaml", read_yaml, true, 0, 0},
+    {"custom_io", "yaml", read_custom_io, true, 0, 0},
+    {"io_config", "yaml", read_io_config, true, 0, 0},
+    {"conversion", "json", read_conversion, true, 0, 0},
     {"socs", "txt", read_socs, false, 0, 0},
     {"dump", "json", read_dump, false, 0, 0},
     {"profile", "log", read_profile, false, 0, 0},

@@ -55,6 +55,20 @@ def texts():
     yield "labels", "plain", b"cat\r\ndog\n\nlast"
     yield "json", "plain", b'{"a": [1, -2.5e3, "x\\u00e9\\n"], /* c */ "b": {"c": null}} // end\n'
     yield "json", "affinity", b'{"nodes": {"conv1": "htp", "relu": {"backend": "cpu"}}}'
+    yield "yaml", "plain", (b"# c\n---\na: [1, x, true]\n'b c':\n- d: \"e: f\"\n  g: ~\n"
+                            b"- - 2.5e3\n  - h\n")
+    yield "custom_io", "plain", (
+        b"- IOName: image\n  Layout:\n    Model: NCHW\n    Custom: NHWC\n  Datatype: uint8\n"
+        b"  QuantParam:\n    Type: QNN_DEFINITION_DEFINED\n    Scale: 0.5\n    Offset: -128\n")
+    yield "io_config", "plain", (
+        b"Input Tensor Configuration:\n  - Name: 'image'\n    Src Model Parameters:\n"
+        b"        DataType: float32\n        Layout: NCHW\n    Desired Model Parameters:\n"
+        b"        DataType: uint8\n        Layout: NHWC\n        Shape: 1,3,5,6\n"
+        b"        Color Conversion: rgb bgr\n        QuantParams:\n          Scale: 0.5\n"
+        b"          Offset: 0\nOutput Tensor Configuration:\n- Name: maps\n")
+    yield "conversion", "plain", json.dumps({
+        "command": "qairt-converter", "version": "1", "copyright": "c", "no_source": "why",
+        "types": [{"name": "x", "type": 2, "scaled": True, "scale": 0.5, "offset": -1}]}).encode()
     yield "list", "plain", b"#first\n%out1 out2\na:=x.raw b:=y.npy\nx.raw y.raw\r\n"
     yield "lines", "plain", b"in_0.raw in_1.raw\r\n1, 3, 8\n\n4,5\n"
     yield "socs", "plain", (b"# a comment\n9000\tSMX\talias1 alias2\t75\t8\t4\t1\t1\t1\t1\t0\t0\n"
