@@ -29,7 +29,8 @@ import tiny_llama  # noqa: E402
 SHIM = os.environ.get("FAULT_SHIM", "build/release/tests/libfault_shim.so")
 FULL = os.environ.get("FAULT_FULL") == "1"
 PROGRAMS = {"quern": os.environ.get("QUERN_BIN", "build/bin/quern")}
-for name in ("qnn-profile-viewer", "qnn_executor_runner"):
+for name in ("qnn-profile-viewer", "qnn_executor_runner", "qnn-net-run", "qnn-architecture-checker",
+             "qnn-accuracy-debugger", "qairt-accuracy-evaluator", "qnn-onnx-converter"):
     PROGRAMS[name] = str(Path(PROGRAMS["quern"]).parent / name)
 LIMIT_S = 120  # for one run: longer is a hang
 
@@ -98,6 +99,11 @@ COMMANDS = [
     C_("qnn-profile-viewer --input_log net.log --standardized_json_output --output OUT/v.json"),
     C_("qnn-profile-viewer --reader optrace --input_log op.log --schematic op.bin --config op.json "
        "--zoom_start conv --zoom_end last --output OUT/v.json"),
+    T_("qnn-net-run --model libQnnModelDlc.so --dlc_path net.dlc --backend libQnnHtp.so "
+       "--input_list raws.txt --debug --output_dir OUT"),
+    C_("qnn-architecture-checker -i conv_net.json -o OUT/a.csv --modify"),
+    T_("qnn-accuracy-debugger -m net.onnx -l raws.txt -r cpu -w OUT --output_dirname a"),
+    T_("qairt-accuracy-evaluator -model net.onnx -preproc_file raws.txt -work_dir OUT"),
     T_("qnn_executor_runner --model_path double.pte --input_list_path rawlist.txt "
        "--output_folder_path OUT"),
 ]
@@ -142,8 +148,13 @@ def make_scene(at):
     write(at / "op.log", execution(trace()))
     (at / "op.bin").write_bytes(schematic())
     (at / "op.json").write_text('{"features": {"qhas_json": true, "qhas_schema": true}}')
-    p = start(Command("quern compile net.onnx -o net.bin --soc SM8650 -b htp"), at)
-    assert p.returncode == 0, p.stderr
+    (at / "x.raw").write_bytes(x.tobytes())
+    (at / "raws.txt").write_text("x.raw\n")
+    for words in ("quern compile net.onnx -o net.bin --soc SM8650 -b htp",
+                  "quern compile net.onnx -o net.dlc",
+                  "qnn-onnx-converter -i net.onnx -o conv.cpp"):
+        p = start(Command(words), at)
+        assert p.returncode == 0, p.stderr
 
 
 def start(command, at, env=None, **more):

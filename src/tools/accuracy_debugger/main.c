@@ -181,6 +181,9 @@ int main(int argc, char **argv) {
     if (w.list && w.made) {
         join_words(argc, argv, &w);
         code = qs_program(&command, NULL, w.n, w.list);
+    } else {
+        qt_set_program(command.name);
+        qt_error("out of memory");
     }
     for (int i = 0; i < w.n_made; i++)
         free(w.made[i]);

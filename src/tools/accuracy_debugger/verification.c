@@ -10,6 +10,7 @@
 #include "tools/sdk/verifier.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -143,6 +144,8 @@ static int is_raw(const struct dirent *d) {
 static int compare_all(work *w) {
     struct dirent **files = NULL;
     int n = scandir(w->golden, &files, is_raw, alphasort);
+    if (n < 0 && errno == ENOMEM)
+        return no_memory();
     if (n < 0) {
         qt_error("%s: no folder with values of the model", w->golden);
         return QT_EXIT_INPUT;

@@ -12,6 +12,7 @@
 #include "tools/sdk/verifier.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,10 @@ static int compare_all(const work *w, const char *dir, score *s) {
             !path_of(found, sizeof found, dir, name))
             return QT_EXIT_FAILURE;
         int n = scandir(golden, &list, is_raw, alphasort);
+        if (n < 0 && errno != ENOENT) {
+            qt_error("%s: %s", golden, errno == ENOMEM ? "out of memory" : strerror(errno));
+            return QT_EXIT_FAILURE;
+        }
         if (n < 0)
             break;
         for (int i = 0; i < n; i++) {
@@ -298,8 +303,12 @@ static void add_dashes(int argc, char **argv, char (*words)[32]) {
 
 int main(int argc, char **argv) {
     char(*words)[32] = calloc((size_t)argc + 1, sizeof *words);
-    if (words)
-        add_dashes(argc, argv, words);
+    if (!words) {
+        qt_set_program(command.name);
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    add_dashes(argc, argv, words);
     int code = qs_program(&command, NULL, argc, argv);
     free(words);
     return code;

@@ -38,16 +38,16 @@ static void put_cell(FILE *f, const char *text) {
     qrn_csv_text(f, text);
 }
 
-// Text of several parts in one cell.
-static void put_text_cell(FILE *f, qrn_text *t, FILE *part) {
-    if (part && qrn_text_close(part, t))
+// Text of several parts in one cell; false: no memory.
+static bool put_text_cell(FILE *f, qrn_text *t, FILE *part) {
+    bool whole = part && qrn_text_close(part, t);
+    if (whole)
         put_cell(f, t->data);
-    else
-        put_cell(f, "");
     free(t->data);
+    return whole;
 }
 
-static void put_tensors(FILE *f, const ac_net *n, const uint32_t *list, uint32_t count) {
+static bool put_tensors(FILE *f, const ac_net *n, const uint32_t *list, uint32_t count) {
     qrn_text t = {0};
     FILE *part = qrn_text_open(&t);
     for (uint32_t i = 0; part && i < count; i++) {
@@ -57,11 +57,11 @@ static void put_tensors(FILE *f, const ac_net *n, const uint32_t *list, uint32_t
             fprintf(part, "%s%" PRIu32, k ? ", " : "", x->dims[k]);
         fputc(']', part);
     }
-    put_text_cell(f, &t, part);
+    return put_text_cell(f, &t, part);
 }
 
 // {'name': value} of scalars, and the numbers of tensors.
-static void put_params(FILE *f, const ac_node *node) {
+static bool put_params(FILE *f, const ac_node *node) {
     json_t *all = json_object();
     const char *name;
     json_t *p;
@@ -72,12 +72,15 @@ static void put_params(FILE *f, const ac_node *node) {
         json_object_set(all, name, json_object_get(t, "data"));
     }
     char *text = json_dumps(all, 0);
-    put_cell(f, text ? text : "");
+    if (text)
+        put_cell(f, text);
+    bool whole = text != NULL;
     free(text);
     json_decref(all);
+    return whole;
 }
 
-static void put_previous(FILE *f, const ac_net *n, const ac_node *node) {
+static bool put_previous(FILE *f, const ac_net *n, const ac_node *node) {
     qrn_text t = {0};
     FILE *part = qrn_text_open(&t);
     const char *comma = "";
@@ -88,7 +91,7 @@ static void put_previous(FILE *f, const ac_net *n, const ac_node *node) {
             comma = ", ";
         }
     }
-    put_text_cell(f, &t, part);
+    return put_text_cell(f, &t, part);
 }
 
 static bool reads(const ac_node *node, const ac_node *maker) {
@@ -99,7 +102,7 @@ static bool reads(const ac_node *node, const ac_node *maker) {
     return false;
 }
 
-static void put_next(FILE *f, const ac_net *n, const ac_node *node) {
+static bool put_next(FILE *f, const ac_net *n, const ac_node *node) {
     qrn_text t = {0};
     FILE *part = qrn_text_open(&t);
     const char *comma = "";
@@ -108,42 +111,42 @@ static void put_next(FILE *f, const ac_net *n, const ac_node *node) {
             fprintf(part, "%s%s", comma, n->nodes[i].name);
             comma = ", ";
         }
-    put_text_cell(f, &t, part);
+    return put_text_cell(f, &t, part);
 }
 
-static void put_row(FILE *f, const ac_net *n, uint32_t index, const ac_row *r) {
+static bool put_row(FILE *f, const ac_net *n, uint32_t index, const ac_row *r) {
     const ac_node *node = r->node == UINT32_MAX ? NULL : &n->nodes[r->node];
+    bool whole = true;
     fprintf(f, "%" PRIu32, index);
     put_cell(f, node ? node->name : "Graph");
     put_cell(f, r->issue);
     put_cell(f, r->recommendation);
     put_cell(f, node ? node->type : "N/A");
-    if (node) {
-        put_tensors(f, n, node->in, node->n_in);
-        put_tensors(f, n, node->out, node->n_out);
-        put_params(f, node);
-        put_previous(f, n, node);
-        put_next(f, n, node);
-    } else {
+    if (node)
+        whole = put_tensors(f, n, node->in, node->n_in) &&
+                put_tensors(f, n, node->out, node->n_out) && put_params(f, node) &&
+                put_previous(f, n, node) && put_next(f, n, node);
+    else
         fputs(",N/A,N/A,N/A,N/A,N/A", f);
-    }
     put_cell(f, r->rule ? r->rule : "N/A");
     put_cell(f, r->info ? r->info : "N/A");
     fputc('\n', f);
+    return whole;
 }
 
 static int write_table(const ac_net *n, const ac_rows *rows, const char *path) {
     qrn_text text = {0};
     FILE *f = qrn_text_open(&text);
+    bool rows_whole = true;
     if (f) {
         fputs("index,Graph/Node_name,Issue,Recommendation,Type,Input_tensor_name:[dims],"
               "Output_tensor_name:[dims],Parameters,Previous node,Next nodes,Modification,"
               "Modification_info\n",
               f);
         for (uint32_t i = 0; i < rows->n; i++)
-            put_row(f, n, i, &rows->list[i]);
+            rows_whole &= put_row(f, n, i, &rows->list[i]);
     }
-    bool whole = f && qrn_text_close(f, &text);
+    bool whole = f && qrn_text_close(f, &text) && rows_whole;
     const qt_part part = {text.data, text.n};
     if (!whole)
         qt_error("%s: out of memory", path);

@@ -10,6 +10,7 @@
 #include "tools/sdk/program.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,6 +130,7 @@ static void *open_model_library(const char *path) {
     if (qs_is_dlc_library(path) && !strchr(path, '/'))
         return qc_library_open(path, place, sizeof place);
     snprintf(place, sizeof place, "%s%s", strchr(path, '/') ? "" : "./", path);
+    errno = 0; // ENOMEM tells more than the loader's own words
     return dlopen(place, RTLD_NOW | RTLD_LOCAL);
 }
 
@@ -166,6 +168,8 @@ static int compose_library(qs_model *m, const char *path, const char *prefix, co
     if (!p)
         return no_memory();
     p->lib = open_model_library(path);
+    if (!p->lib && errno == ENOMEM)
+        return no_memory();
     if (!p->lib) {
         qt_error("%s: not a model library: %s", path, dlerror());
         return QT_EXIT_REFUSED;
