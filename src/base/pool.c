@@ -65,13 +65,13 @@ struct qrn_pool {
     // The caller's.
     _Alignas(LINE) atomic_bool busy; // a job is running
     atomic_bool stop;
-    uint32_t n_threads; // caller included
-    uint32_t n_started; // workers running; changed only while busy
-    uint32_t n_cpus;    // that were there lately; changed only while busy
-    uint32_t n_jobs;    // since they were counted; the same
-    uint32_t quota;     // CPUs of the cgroup, 0: no limit
-    pid_t pid;          // process the workers belong to
-    unsigned users;     // guarded by registry_lock
+    uint32_t n_threads;      // caller included
+    uint32_t n_started;      // workers running; changed only while busy
+    uint32_t n_jobs;         // since CPUs were counted; the same
+    _Atomic uint32_t n_cpus; // that were there lately
+    uint32_t quota;          // CPUs of the cgroup, 0: no limit
+    pid_t pid;               // process the workers belong to
+    unsigned users;          // guarded by registry_lock
     worker workers[QRN_POOL_MOST];
 };
 
@@ -220,13 +220,21 @@ static uint32_t count_cpus(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? (uint32_t)CPU_COUNT(&set) : 1;
 }
 
+static uint32_t usable_cpus(const qrn_pool *p) {
+    uint32_t n = count_cpus();
+    return p->quota && p->quota < n ? p->quota : n;
+}
+
+uint32_t qrn_pool_useful(const qrn_pool *p) {
+    uint32_t cpus = p ? atomic_load_explicit(&p->n_cpus, memory_order_relaxed) : 1;
+    return p && p->n_threads < cpus ? p->n_threads : cpus;
+}
+
 // Threads that a job uses. The CPUs may change while the program runs.
 static uint32_t active_threads(qrn_pool *p) {
-    if (p->n_jobs++ % AFFINITY_JOBS == 0) {
-        p->n_cpus = count_cpus();
-        p->n_cpus = p->quota && p->quota < p->n_cpus ? p->quota : p->n_cpus;
-    }
-    return p->n_threads < p->n_cpus ? p->n_threads : p->n_cpus;
+    if (p->n_jobs++ % AFFINITY_JOBS == 0)
+        atomic_store(&p->n_cpus, usable_cpus(p));
+    return qrn_pool_useful(p);
 }
 
 static void run_alone(void (*fn)(void *arg, uint32_t task), void *arg, uint32_t n_tasks) {
@@ -319,6 +327,7 @@ qrn_pool *qrn_pool_acquire(uint32_t n_threads) {
                 shared->n_threads = QRN_POOL_MOST;
             shared->pid = getpid();
             shared->quota = cgroup_cpus();
+            atomic_init(&shared->n_cpus, usable_cpus(shared));
         }
     }
     qrn_pool *p = shared;

@@ -19,6 +19,8 @@ qrn_pool *qrn_pool_acquire(uint32_t n_threads);
 void qrn_pool_release(qrn_pool *p); // NULL is fine
 
 uint32_t qrn_pool_threads(const qrn_pool *p); // 1 for NULL
+// Those of them that there are CPUs for, as of late: more tasks than that are not worth making.
+uint32_t qrn_pool_useful(const qrn_pool *p);
 // Number of the calling thread among those of the pool that made it; 0: nobody's worker.
 uint32_t qrn_pool_self(void);
 

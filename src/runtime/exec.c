@@ -288,7 +288,7 @@ static void begin_chain(const qrn_runner *r, const execution *e, uint32_t pc, bo
 
 // The most tasks that a run may cut a step into.
 static uint32_t threads_of(const qrn_plan *p, const qrn_run_options *opt) {
-    uint32_t n = qrn_pool_threads(opt->pool);
+    uint32_t n = qrn_pool_useful(opt->pool);
     if (opt->max_threads && n > opt->max_threads)
         n = opt->max_threads;
     return n > p->max_tasks ? p->max_tasks : n;

@@ -211,6 +211,8 @@ static void threads_follow_the_cpus(void **state) {
     assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
     qrn_pool *p = qrn_pool_acquire(64);
     assert_int_equal(qrn_pool_threads(p), 64);
+    assert_int_equal(qrn_pool_useful(p), 1);
+    assert_int_equal(qrn_pool_useful(NULL), 1);
     run_rounds(p, 10);
     assert_int_equal(threads_of_this_process(), before);
     assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
