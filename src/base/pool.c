@@ -35,6 +35,8 @@
 #define LINE 64           // bytes of a cache line
 #define SPIN_ROUNDS 2000  // pauses before a thread sleeps
 #define STEAL_ROUNDS 24   // pauses before a worker looks for tasks of others
+#define YIELD_ROUNDS 256  // pauses before it offers its CPU to others,
+#define YIELD_STEP 64     // and then in so many
 #define AFFINITY_JOBS 512 // after so many the CPUs are counted again
 
 enum { OPEN = 1, TAKEN, DONE }; // a slot that was never used is 0
@@ -85,6 +87,14 @@ static void pause_cpu(void) {
 #elif defined(__aarch64__)
     __asm__ volatile("yield");
 #endif
+}
+
+// One round of waiting; after some of them, others that wait for this CPU may have it.
+static void spin(int round) {
+    if (round >= YIELD_ROUNDS && round % YIELD_STEP == 0)
+        sched_yield();
+    else
+        pause_cpu();
 }
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t seen) {
@@ -141,7 +151,7 @@ static void *worker_main(void *arg) {
         for (int i = 0; now == seen && i < SPIN_ROUNDS; i++) {
             if (i == STEAL_ROUNDS)
                 run_others(p, seen, self);
-            pause_cpu();
+            spin(i);
             now = atomic_load(&p->epoch);
         }
         if (atomic_load(&p->stop))
@@ -203,7 +213,7 @@ static void wait_for(qrn_pool *p, uint32_t job) {
     for (int i = 0; i < SPIN_ROUNDS; i++) {
         if (is_done(p, job, n, true))
             return;
-        pause_cpu();
+        spin(i);
     }
     atomic_store(&p->waiting, 1);
     for (;;) {
