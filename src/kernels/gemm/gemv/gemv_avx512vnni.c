@@ -149,11 +149,33 @@ INLINE void load_offsets(const int8_t *offsets, const bool nibbles, __m512 o[2])
     o[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(v, 1)));
 }
 
+// Do the sums of a run fit 32 bits, all planes together?
+INLINE bool fits_32(const qrn_gemv_panel *b, const int planes) {
+    const double most = planes == 3 ? 8355711 : 32639; // of an element
+    return (double)b->run * most * (b->w_bits == 4 ? 8 : 128) < 0x1p31;
+}
+
+// The sum of a run as a float.
+INLINE __m512 join_planes(const int planes, const bool whole, __m512i acc[PLANES][2], int v) {
+    const __m512 next = _mm512_set1_ps(256.0f);
+    if (whole) {
+        __m512i sum = acc[planes - 1][v];
+#pragma GCC unroll 2
+        for (int p = planes - 2; p >= 0; p--)
+            sum = _mm512_add_epi32(_mm512_slli_epi32(sum, 8), acc[p][v]);
+        return _mm512_cvtepi32_ps(sum);
+    }
+    __m512 sum = _mm512_cvtepi32_ps(acc[planes - 1][v]);
+#pragma GCC unroll 2
+    for (int p = planes - 2; p >= 0; p--)
+        sum = _mm512_fmadd_ps(sum, next, _mm512_cvtepi32_ps(acc[p][v]));
+    return sum;
+}
+
 // The sums of a run, scaled, go to the totals.
 INLINE void end_run(const qrn_gemv_strip *t, const qrn_gemv_run *run, size_t at, const int rows,
-                    const int planes, const bool nibbles, __m512i acc[][PLANES][2],
-                    __m512 total[][2]) {
-    const __m512 next = _mm512_set1_ps(256.0f);
+                    const int planes, const bool nibbles, const bool whole,
+                    __m512i acc[][PLANES][2], __m512 total[][2]) {
     __m512 scale[2], offset[2];
     load_scales(&t->b, at * QRN_PANEL, nibbles, scale);
     if (t->b.offsets)
@@ -163,10 +185,7 @@ INLINE void end_run(const qrn_gemv_strip *t, const qrn_gemv_run *run, size_t at,
 #pragma GCC unroll 2
         for (int v = 0; v < 2; v++) {
             const qrn_gemv_run *x = run + (size_t)r * t->runs;
-            __m512 sum = _mm512_cvtepi32_ps(acc[r][planes - 1][v]);
-#pragma GCC unroll 2
-            for (int p = planes - 2; p >= 0; p--)
-                sum = _mm512_fmadd_ps(sum, next, _mm512_cvtepi32_ps(acc[r][p][v]));
+            __m512 sum = join_planes(planes, whole, acc[r], v);
             if (t->b.offsets)
                 sum = _mm512_fmadd_ps(offset[v], _mm512_set1_ps(x->sum), sum);
             total[r][v] = _mm512_fmadd_ps(sum * _mm512_set1_ps(x->scale), scale[v], total[r][v]);
@@ -196,6 +215,7 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
     const size_t row = qrn_gemv_row_bytes(t->b.depth, (uint32_t)planes);
     const int8_t *w = t->b.w, *a = x->planes;
     const qrn_gemv_run *run = x->runs;
+    const bool whole = fits_32(&t->b, planes);
     __m512 total[QRN_GEMV_ROWS][2];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++)
@@ -221,7 +241,10 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
             w += step_bytes;
             a += planes * QRN_GEMV_STEP;
         }
-        end_run(t, run, at, rows, planes, nibbles, acc, total);
+        if (whole)
+            end_run(t, run, at, rows, planes, nibbles, true, acc, total);
+        else
+            end_run(t, run, at, rows, planes, nibbles, false, acc, total);
     }
     for (int r = 0; r < rows; r++)
         write_row(t, r, nibbles, total[r]);
