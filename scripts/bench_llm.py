@@ -113,7 +113,8 @@ def main():
     p.add_argument("--threads", nargs="+", type=int, default=[1, 2])
     p.add_argument("--turns", type=int, default=4)
     p.add_argument("--soc", default="SM8750")
-    p.add_argument("--text", type=Path, default=ROOT / "LICENSE", help="samples for quern quantize")
+    p.add_argument("--text", type=Path, default=ROOT / "CONTRIBUTING.md",
+                   help="samples for quern quantize, more than 512 tokens")
     p.add_argument("--write", type=Path)
     o = p.parse_args()
     o.work.mkdir(parents=True, exist_ok=True)
