@@ -73,15 +73,6 @@ static const qt_flag verify_flags[] = {
 };
 
 static int refuse(const ad_options *o) {
-    const char *name = o->encodings       ? "compare_encodings"
-                       : o->inspection    ? "tensor_inspection"
-                       : o->quant_checker ? "quant_checker"
-                                          : NULL;
-    for (const qt_flag *f = feature_flags; name && f->name; f++)
-        if (strcmp(f->name, name) == 0) {
-            qt_error("--%s is not supported: %s", name, f->help + strlen("rejected: "));
-            return QT_EXIT_USAGE;
-        }
     if (o->diagnosis + o->engine + o->verification > 1) {
         qt_error("at most one of --framework_diagnosis, --inference_engine and --verification");
         return QT_EXIT_USAGE;

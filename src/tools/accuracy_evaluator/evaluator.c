@@ -218,10 +218,6 @@ static int report(work *w) {
 static int read_flags(const ae_options *o, work *w) {
     char text[256];
     const char *missing = !o->model ? "model" : !o->inputs ? "preproc_file" : NULL;
-    if (o->config) {
-        qt_error("--config is not supported: the format of its data sets is not published");
-        return QT_EXIT_USAGE;
-    }
     if (missing) {
         qt_error("--%s is needed", missing);
         return QT_EXIT_USAGE;

@@ -179,9 +179,6 @@ static char *table_path(const ac_options *o) {
 static int check_flags(const ac_options *o) {
     if (!o->input_json)
         qt_error("--input_json is needed");
-    else if (o->bin)
-        qt_error("--bin is not supported: the rules do not look at values, and files are not "
-                 "rewritten");
     else if (o->modify && (strcmp(o->modify, "all") == 0 || strncmp(o->modify, "apply=", 6) == 0))
         qt_error("--modify %s is not supported: a library is built from NAME.cpp, which this "
                  "program does not read; change the model and convert it again",

@@ -80,15 +80,6 @@ typedef struct job {
 
 static int check_flags(const cg_options *o) {
     const char *missing = !o->model ? "model" : !o->backend ? "backend" : NULL;
-    const char *refused = o->backend_binary   ? "backend_binary"
-                          : o->adapter_config ? "adapter_weight_config"
-                          : o->op_mapping     ? "save_backend_op_mapping"
-                                              : NULL;
-    for (const qt_flag *f = flags; refused && f->name; f++)
-        if (strcmp(f->name, refused) == 0) {
-            qt_error("--%s is not supported: %s", refused, f->help + strlen("rejected: "));
-            return QT_EXIT_USAGE;
-        }
     if (missing) {
         qt_error("--%s is needed", missing);
         return QT_EXIT_USAGE;

@@ -146,10 +146,6 @@ static int reject(const char *flag, const char *value, const char *why) {
 static bool is(const char *value, const char *what) { return value && strcmp(value, what) == 0; }
 
 int mc_check_flags(const mc_options *o) {
-    for (int i = 0; i < MC_N_REJECTED; i++)
-        if (o->rejected[i] || o->rejected_text[i])
-            return reject(mc_rejected_flags[i].name, "",
-                          mc_rejected_flags[i].help + strlen("rejected: "));
     if (is(o->export_format, "dlc"))
         return reject("export_format", "dlc", "qairt-converter writes DLC files");
     if (is(o->bias_bits, "8"))

@@ -50,19 +50,10 @@ typedef struct row {
 } row;
 
 static int check_flags(const pv_options *o) {
-    const char *refused = o->variant       ? "buildVariant"
-                          : o->device_id   ? "deviceId"
-                          : o->target_path ? "targetPath"
-                                           : NULL;
     const char *missing = !o->backend     ? "backend"
                           : !o->directory ? "directory"
                           : !o->dsp_type  ? "dsp_type"
                                           : NULL;
-    for (const qt_flag *f = flags; refused && f->name; f++)
-        if (strcmp(f->name, refused) == 0) {
-            qt_error("--%s is not supported: %s", refused, f->help + strlen("rejected: "));
-            return QT_EXIT_USAGE;
-        }
     if (o->host && strcmp(o->host, "localhost") != 0) {
         qt_error("--remoteHost %s: expected localhost", o->host);
         return QT_EXIT_USAGE;

@@ -134,16 +134,7 @@ const cv_words qv_words = {.shape = "--source_model_input_shape",
                            .output = "--out_tensor_node",
                            .io = "--config"};
 
-static int reject(const char *flag, const char *value, const char *why) {
-    qt_error("--%s%s%s is not supported: %s", flag, *value ? " " : "", value, why);
-    return QT_EXIT_USAGE;
-}
-
 int qv_check(const qv_options *o) {
-    for (int i = 0; i < QV_N_REJECTED; i++)
-        if (o->rejected[i] || o->rejected_text[i])
-            return reject(qv_rejected_flags[i].name, "",
-                          qv_rejected_flags[i].help + strlen("rejected: "));
     if (!o->input) {
         qt_error("--input_network is needed");
         return QT_EXIT_USAGE;

@@ -126,10 +126,6 @@ static int check_values(const qq_options *o) {
 }
 
 int qq_check(const qq_options *o) {
-    for (int i = 0; i < QQ_N_REJECTED; i++)
-        if (o->rejected[i] || o->rejected_text[i])
-            return reject(qq_rejected_flags[i].name, "",
-                          qq_rejected_flags[i].help + strlen("rejected: "));
     if (!o->input) {
         qt_error("--input_dlc is needed");
         return QT_EXIT_USAGE;

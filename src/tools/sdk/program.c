@@ -84,13 +84,45 @@ static int print_version(const qt_command *c) {
     return qt_close_stdout();
 }
 
+static bool is_given(const qt_flag *f, const void *options) {
+    const char *at = (const char *)options + f->offset;
+    switch (f->type) {
+    case QT_BOOL:
+        return *(const bool *)at;
+    case QT_COUNT:
+        return *(const uint64_t *)at != 0;
+    case QT_NUMBER:
+        return *(const double *)at != 0;
+    case QT_LIST:
+        return ((const qt_list *)at)->n > 0;
+    default:
+        return *(const char *const *)at != NULL;
+    }
+}
+
+static int check_rejected(const qt_command *c, const void *options) {
+    static const char mark[] = "rejected: ";
+    for (size_t g = 0; g < QT_MAX_GROUPS && c->groups[g].flags; g++)
+        for (const qt_flag *f = c->groups[g].flags; f->name; f++)
+            if (strncmp(f->help, mark, sizeof mark - 1) == 0 && is_given(f, options)) {
+                qt_error("--%s is not supported: %s", f->name, f->help + sizeof mark - 1);
+                return QT_EXIT_USAGE;
+            }
+    return QT_EXIT_OK;
+}
+
+static int run_command(const qt_command *c, const void *options, const qt_list *args) {
+    int code = check_rejected(c, options);
+    return code == QT_EXIT_OK ? c->run(options, args) : code;
+}
+
 static int run(const qt_command *c, void *options, int argc, char **argv) {
     qt_list args = {0};
     if (argc == 2 && strcmp(argv[1], "--man") == 0) // for the build
         return qt_man_page(c->name, stdout) ? qt_close_stdout() : QT_EXIT_FAILURE;
     int code = qt_flags_parse(c, argc - 1, argv + 1, options, &args);
     if (code == QT_EXIT_OK)
-        code = *(const bool *)options ? print_version(c) : c->run(options, &args);
+        code = *(const bool *)options ? print_version(c) : run_command(c, options, &args);
     else if (code < 0)
         code = qt_close_stdout();
     qt_flags_free(c, options, &args);

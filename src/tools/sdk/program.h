@@ -16,7 +16,8 @@
 
 #define QS_LOG_LEVELS "error|warn|info|debug|verbose"
 
-// main of a program: parses, prints pages, runs the command. Options begin with a bool `version`;
+// main of a program: parses, prints pages, rejects flags whose help begins with "rejected: ", runs
+// the command. Options begin with a bool `version`;
 // `defaults` (options_size bytes, or NULL: zeros) is what they hold where no flag sets them.
 int qs_program(const qt_command *c, const void *defaults, int argc, char **argv);
 // The same of words that are spelled out first. The whole command line goes to the text at
