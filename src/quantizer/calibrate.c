@@ -4,8 +4,10 @@
 #include "quantizer/calibrate.h"
 
 #include "base/mem.h"
+#include "base/pool.h"
 
 #include "Quern/QuernBackend.h"
+#include "quantizer/plan.h"
 
 #include <string.h>
 
@@ -13,6 +15,7 @@
 
 struct qz_run {
     qz_graph *graph;
+    qrn_pool *pool; // kept, so that its threads need not start for each tensor
     qc_client *client;
     ox_result model;
     qrn_strmap by_tensor; // QNN tensor name -> qz_value
@@ -23,6 +26,15 @@ struct qz_run {
     bool no_memory;
 };
 
+// What is asked for of all values, inputs of the model too.
+static void look_at(qz_value *v, const float *x, size_t n) {
+    qz_stats_add(&v->stats, x, n);
+    if (v->channels)
+        qz_channels_add(v->channels, x, n, v->channel_last);
+    for (qz_patches *p = v->patches; p; p = p->next)
+        qz_patches_add(p, x, n, v->channel_last);
+}
+
 static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
     qz_run *r = ctx;
     qz_value *v = qrn_strmap_get(&r->by_tensor, t->name);
@@ -31,9 +43,9 @@ static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
         return;
     for (uint32_t i = 0; i < t->rank; i++)
         n *= t->dims[i];
-    qz_stats_add(&v->stats, t->data, n);
     if (v->gram && t->rank && t->dims[t->rank - 1] == v->gram->depth)
         qz_gram_add(v->gram, t->data, n / v->gram->depth);
+    look_at(v, t->data, n);
 }
 
 static void note(void *ctx, const ox_val *v) {
@@ -76,6 +88,7 @@ static qrn_status map_tensors(qz_run *r, bool histograms) {
                 continue;
             if (!qrn_strmap_put(&r->by_tensor, t->t.v1.name, v))
                 return QRN_FAIL(QRN_E_MEM, "out of memory");
+            v->channel_last = k == OX_LAST;
             break; // the other layout holds the same numbers
         }
     }
@@ -109,6 +122,34 @@ static qrn_status make_grams(qz_graph *g) {
     return QRN_OK;
 }
 
+// Patches for layers of constant weights, as many as there is room for.
+static qrn_status make_patches(qz_graph *g, uint32_t n_samples) {
+    const ox_graph *og = g->model->graph;
+    size_t left = MOST_GRAM_BYTES;
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        bool layer = n->n_in > 1 && n->n_out && qz_role_of(g, n, 1) == QZ_ROLE_WEIGHT;
+        qz_value *x = layer ? qz_find(g, n->in[0]) : NULL, *y = x ? qz_find(g, n->out[0]) : NULL;
+        const qz_value *w = y ? qz_find(g, n->in[1]) : NULL;
+        if (!w || !qz_is_activation(x) || !qz_is_float_constant(w) || y->type != OX_F32 ||
+            (x->gram && qz_is(n, "MatMul"))) // its sums are those of all rows
+            continue;
+        const qz_shape shape = {w->rank, w->dims};
+        size_t bytes = qz_patches_bytes(n, shape);
+        qz_patches *made = NULL;
+        if (bytes > left)
+            continue;
+        QRN_TRY(qz_patches_create(g->arena, n, (qz_shape){x->rank, x->dims}, shape,
+                                  (qz_shape){y->rank, y->dims}, n_samples, &made));
+        if (!made)
+            continue;
+        left -= bytes;
+        made->next = x->patches;
+        x->patches = made;
+    }
+    return QRN_OK;
+}
+
 static void **make_buffers(qc_tensor *const *list, uint32_t n) {
     void **b = qrn_calloc((n + 1) * sizeof *b);
     for (uint32_t i = 0; b && i < n; i++)
@@ -138,6 +179,10 @@ static qrn_status start(qz_run *r, const qz_run_options *opt) {
     QRN_TRY(map_tensors(r, opt->histograms));
     if (opt->grams)
         QRN_TRY(make_grams(r->graph));
+    if (opt->patches)
+        QRN_TRY(make_patches(r->graph, opt->n_samples));
+    if (opt->prepared)
+        QRN_TRY(opt->prepared(opt->prepared_ctx, r->graph));
     qc_graph *g = r->model.graph;
     if (g->n_nodes == 0)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "the model computes nothing from its inputs");
@@ -154,6 +199,7 @@ qrn_status qz_run_open(qz_graph *g, const qz_run_options *opt, qz_run **out) {
     if (!r)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
     r->graph = g;
+    r->pool = qrn_pool_acquire(opt->n_threads);
     qrn_status s = start(r, opt);
     if (s != QRN_OK) {
         qz_run_close(r);
@@ -174,6 +220,7 @@ void qz_run_close(qz_run *r) {
     qrn_strmap_clear(&r->by_tensor);
     qrn_free(r->vals);
     qc_close(r->client);
+    qrn_pool_release(r->pool);
     qrn_free(r);
 }
 
@@ -193,7 +240,7 @@ qrn_status qz_run_sample(qz_run *r) {
         qz_value *v = qz_find(r->graph, p->name);
         const void *x = qz_run_buffer(r, i);
         if (x && v && qz_is_activation(v) && p->tensor->t.v1.dataType == QNN_DATATYPE_FLOAT_32)
-            qz_stats_add(&v->stats, x, qc_tensor_count(p->tensor));
+            look_at(v, x, qc_tensor_count(p->tensor));
         if (x && v && v->gram && p->rank && p->dims[p->rank - 1] == v->gram->depth)
             qz_gram_add(v->gram, x, qc_tensor_count(p->tensor) / v->gram->depth);
     }

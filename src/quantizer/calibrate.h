@@ -14,7 +14,12 @@ typedef struct qz_run_options {
     uint32_t n_threads; // 0: the library's choice
     bool histograms;    // of all tensors, for methods that need them
     bool grams;         // sums of products of the inputs of weights, for rounding them
-    bool shapes_only;   // nothing will be run: no kernels are chosen, no weights packed
+    bool patches;       // the same for all layers, convolutions too (patches.h)
+    uint32_t n_samples; // how many will be run, about
+    // (optional) Called when shapes are known and before anything runs.
+    qrn_status (*prepared)(void *ctx, qz_graph *g);
+    void *prepared_ctx;
+    bool shapes_only; // nothing will be run: no kernels are chosen, no weights packed
 } qz_run_options;
 
 // Imports the model, which settles shapes and constants of the graph's values.

@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define TILE 128     // columns that are rounded together
+#define FEW 64       // inputs of a layer that are not worth waking other threads
 #define DAMPING 0.01 // of the mean of the diagonal, added to it
 
 qrn_status qz_gram_init(qz_gram *g, uint32_t depth) {
@@ -70,7 +71,7 @@ static void add_task(void *arg, uint32_t task) {
 
 void qz_gram_add(qz_gram *g, const float *rows, size_t n_rows) {
     adding a = {g, rows, n_rows};
-    qrn_pool *pool = qrn_pool_acquire(0);
+    qrn_pool *pool = g->depth < FEW ? NULL : qrn_pool_acquire(0);
     qrn_pool_run(pool, add_task, &a, (g->depth + 1) / 2);
     qrn_pool_release(pool);
     g->n_rows += n_rows;
@@ -176,7 +177,7 @@ qrn_status qz_round(const qz_rounding *r, const qz_gram *g) {
     float *errors = qrn_alloc((size_t)n_tiles * k * TILE * sizeof *errors);
     bool ok = order && factors && errors;
     if (ok) {
-        qrn_pool *pool = qrn_pool_acquire(0);
+        qrn_pool *pool = k < FEW ? NULL : qrn_pool_acquire(0);
         for (uint32_t i = 0; i < k; i++)
             order[i] = (diagonal){g->sums[(size_t)i * k + i], i};
         qsort(order, k, sizeof *order, compare);

@@ -180,9 +180,14 @@ void qz_graph_destroy(qz_graph *g) {
         return;
     for (uint32_t i = 0; i < g->n_values; i++)
         qz_stats_free(&g->values[i]->stats);
-    for (uint32_t i = 0; i < g->n_values; i++)
+    for (uint32_t i = 0; i < g->n_values; i++) {
         if (g->values[i]->gram && g->values[i]->owns_gram)
             qz_gram_free(g->values[i]->gram);
+        if (g->values[i]->channels)
+            qz_channels_free(g->values[i]->channels);
+        for (qz_patches *p = g->values[i]->patches; p; p = p->next)
+            qz_patches_free(p);
+    }
     qrn_free(g->values);
     qrn_strmap_clear(&g->by_name);
     qrn_arena_destroy(g->arena);
@@ -220,6 +225,7 @@ void qz_share(qz_value *a, qz_value *b) {
     if (a == b)
         return;
     b->like = a;
+    a->shared = true;
     a->symmetric |= b->symmetric;
     qz_stats_merge(&a->stats, &b->stats);
 }

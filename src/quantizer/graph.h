@@ -6,7 +6,8 @@
 #define QRN_QUANTIZER_GRAPH_H
 
 #include "frontend/onnx/import.h"
-#include "quantizer/gram.h"
+#include "quantizer/channels.h"
+#include "quantizer/patches.h"
 #include "quantizer/stats.h"
 
 // real = scale * (q - zero); bits 0: the value stays a float.
@@ -38,10 +39,14 @@ typedef struct qz_value {
     double low, high;  // chosen range; of the first of those that share
     unsigned set_bits; // fixed for this value (override.h), 0: the scheme's
     const struct qz_encoding *given; // the encoding that a file has for it, or NULL
+    bool shared;                     // others share its encoding
     struct qz_value *like; // shares the encoding of this one; NULL: it is the first itself
     qz_stats stats;
-    qz_gram *gram;  // of its last dimension, or NULL; in the arena
-    bool owns_gram; // else it is another graph's
+    qz_gram *gram;         // of its last dimension, or NULL; in the arena
+    bool owns_gram;        // else it is another graph's
+    qz_channels *channels; // asked for before calibration, or NULL; in the arena
+    qz_patches *patches;   // of layers that read it, if their weights are to be rounded by them
+    bool channel_last;     // calibration sees its dimensions as 0, 2, 3, ..., 1
     qz_enc enc;
 } qz_value;
 
