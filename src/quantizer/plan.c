@@ -262,7 +262,7 @@ qz_enc qz_encode(const qz_value *v, unsigned bits, bool symmetric) {
 }
 
 // A value that is the first of those that share.
-static void choose_encoding(qz_value *v, const qz_scheme *scheme) {
+static void choose_encoding(const qz_graph *g, qz_value *v, const qz_scheme *scheme) {
     unsigned bits = qz_bits_of(v, scheme->act_bits);
     if (v->given && v->given->n == 1) {
         v->low = qz_encoding_min(v->given, 0);
@@ -274,6 +274,8 @@ static void choose_encoding(qz_value *v, const qz_scheme *scheme) {
         return;
     if (!v->fixed)
         choose_range(v, scheme, bits);
+    if (!v->fixed && scheme->useful_ranges && !v->shared)
+        qz_useful_range(g, v, bits, &v->low, &v->high);
     v->enc = qz_encode(v, bits, v->symmetric);
 }
 
@@ -348,7 +350,7 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
         if (!v->like && can_share(v))
-            choose_encoding(v, scheme);
+            choose_encoding(g, v, scheme);
     }
     if (scheme->float_below_db > 0)
         choose_floats(g, scheme);

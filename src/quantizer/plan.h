@@ -11,12 +11,15 @@ typedef enum qz_method { QZ_MINMAX, QZ_PERCENTILE, QZ_LEAST_ERROR } qz_method;
 
 typedef struct qz_scheme {
     unsigned act_bits;    // 8 or 16; 0: activations stay float
-    unsigned weight_bits; // 4, 8 or 16
+    unsigned weight_bits; // 4, 8 or 16; 32: they stay float
     uint32_t block;       // of weights along the dimension that is summed; 0: one scale per channel
     qz_method method;     // for activations
     double float_below_db; // 16-bit values that lose more than this stay float; 0: none does
     double tail;           // QZ_PERCENTILE: share of the values cut off at each end
     bool only_given;       // constants that no file of encodings lists stay float
+    bool useful_ranges;    // ranges end where the op that reads a value is flat
+    bool adaround;         // weights of layers with patches are rounded by them
+    bool correct_bias;     // biases make up for what rounding does to the mean of a layer's results
 } qz_scheme;
 
 // Joins values that share an encoding and applies the rules of ops. After calibration; before
@@ -37,6 +40,10 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme);
 
 // The encoding of a value's chosen range in that many bits.
 qz_enc qz_encode(const qz_value *v, unsigned bits, bool symmetric);
+
+// Cuts a range to what the op that reads a value can tell apart.
+void qz_useful_range(const qz_graph *g, const qz_value *v, unsigned bits, double *low,
+                     double *high);
 
 // How input i of a node is held, if it is constant.
 typedef enum qz_role {

@@ -5,6 +5,7 @@
 
 #include "base/fp16.h"
 #include "base/mem.h"
+#include "quantizer/adaround.h"
 #include "quantizer/encodings_json.h"
 
 #include <math.h>
@@ -23,6 +24,7 @@ typedef struct groups {
 void qz_constant_free(qz_constant *c) {
     qrn_free(c->data);
     qrn_free(c->scales);
+    qrn_free(c->shift);
     *c = (qz_constant){0};
 }
 
@@ -164,6 +166,95 @@ static qrn_status round_matrix(const qz_value *w, const qz_gram *gram, double ha
     return s == QRN_OK ? QRN_OK : QRN_FAIL(QRN_E_MEM, "weight '%s': out of memory", w->name);
 }
 
+// --- by patches
+
+// One group of a layer as a matrix [depth, columns].
+typedef struct group_matrix {
+    float *weights, *scales; // scales of blocks or of columns
+    int8_t *values;
+    uint32_t columns;
+} group_matrix;
+
+static bool make_matrix(group_matrix *m, const qz_patches *p, uint32_t columns) {
+    size_t n = (size_t)qz_patches_depth(p, 0) * columns;
+    *m = (group_matrix){.weights = qrn_alloc(n * sizeof *m->weights),
+                        .scales = qrn_alloc(n * sizeof *m->scales),
+                        .values = qrn_alloc(n),
+                        .columns = columns};
+    return m->weights && m->scales && m->values;
+}
+
+static void free_matrix(group_matrix *m) {
+    qrn_free(m->weights);
+    qrn_free(m->scales);
+    qrn_free(m->values);
+}
+
+static void load_group(group_matrix *m, const qz_value *w, const groups *g, const qz_patches *p,
+                       uint32_t gram, const qz_constant *c) {
+    for (size_t i = 0; i < g->count; i++) {
+        qz_place to = qz_patches_place(p, w->dims, i);
+        if (to.gram != gram)
+            continue;
+        size_t block = g->block ? to.row / g->block : 0;
+        m->weights[(size_t)to.row * m->columns + to.column] = at(w, i);
+        m->scales[block * m->columns + to.column] = c->scales[group_of(g, i)];
+    }
+}
+
+// Rounds what is loaded and says what the mean of each result loses.
+static qrn_status round_group(group_matrix *m, const qz_patches *p, uint32_t gram,
+                              const qz_scheme *s, const groups *g, bool biased, double low,
+                              double high, qz_constant *c) {
+    uint32_t depth = qz_patches_depth(p, gram), group = gram / p->parts;
+    double *means = qrn_calloc(depth * sizeof *means), n = p->drawn;
+    const qz_rounding r = {m->weights, depth,      m->columns,  m->scales,
+                           g->block,   (float)low, (float)high, m->values};
+    if (!means)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for rounding a weight");
+    for (uint32_t i = 0; i < depth; i++)
+        means[i] = p->sums[(size_t)group * p->depth + gram % p->parts * QZ_PART + i] / n;
+    qrn_status status = QRN_OK;
+    if (s->adaround)
+        status = qz_adaround(&r, &p->grams[gram], biased ? means : NULL, &c->before, &c->after);
+    for (uint32_t j = 0; status == QRN_OK && j < m->columns; j++) {
+        double lost = 0;
+        for (uint32_t i = 0; i < depth; i++) {
+            size_t k = (size_t)i * m->columns + j;
+            double scale = (double)m->scales[(g->block ? i / g->block * m->columns : 0) + j];
+            if (!s->adaround)
+                m->values[k] = (int8_t)clip(rint((double)m->weights[k] / scale), low, high);
+            lost += ((double)m->weights[k] - m->values[k] * scale) * means[i];
+        }
+        if (biased)
+            c->shift[group * m->columns + j] += (float)lost;
+    }
+    qrn_free(means);
+    return status;
+}
+
+static qrn_status round_by_patches(const qz_value *w, const groups *g, const qz_scheme *scheme,
+                                   const qz_inputs *in, double low, double high, qz_constant *c) {
+    const qz_patches *p = in->patches;
+    uint32_t columns = (uint32_t)(g->count / p->depth / p->group);
+    bool biased = in->biased && scheme->correct_bias;
+    group_matrix m;
+    qrn_status s = make_matrix(&m, p, columns) ? QRN_OK : QRN_E_MEM;
+    if (biased && !(c->shift = qrn_calloc((size_t)columns * p->group * sizeof *c->shift)))
+        s = QRN_E_MEM;
+    for (uint32_t gram = 0; s == QRN_OK && gram < p->group * p->parts; gram++) {
+        load_group(&m, w, g, p, gram, c);
+        s = round_group(&m, p, gram, scheme, g, biased, low, high, c);
+        for (size_t i = 0; s == QRN_OK && i < g->count; i++) {
+            qz_place place = qz_patches_place(p, w->dims, i);
+            if (place.gram == gram)
+                put(c, i, m.values[(size_t)place.row * columns + place.column]);
+        }
+    }
+    free_matrix(&m);
+    return s == QRN_OK ? QRN_OK : QRN_FAIL(QRN_E_MEM, "weight '%s': out of memory", w->name);
+}
+
 static void round_plainly(const qz_value *w, const groups *g, double low, double half,
                           qz_constant *c) {
     for (size_t i = 0; i < g->count; i++) {
@@ -188,8 +279,27 @@ static void round_scales(const groups *g, float *scales) {
     }
 }
 
+// Can and shall patches say how the weight is rounded?
+static bool use_patches(const qz_scheme *s, const qz_inputs *in, const groups *g) {
+    const qz_patches *p = in->patches;
+    return p && p->drawn && s->weight_bits <= 8 &&
+           (s->adaround || (s->correct_bias && in->biased)) &&
+           g->count % ((size_t)p->depth * p->group) == 0;
+}
+
+qz_inputs qz_inputs_of(const qz_graph *g, const ox_node *n) {
+    const qz_value *x = qz_find(g, n->in[0]);
+    const qz_value *b = n->n_in > 2 ? qz_find(g, n->in[2]) : NULL;
+    qz_inputs in = {.gram = x ? x->gram : NULL, .patches = x ? x->patches : NULL};
+    while (in.patches && in.patches->node != n)
+        in.patches = in.patches->next;
+    in.biased = b && qz_is_float_constant(b) && b->rank == 1 && qz_role_of(g, n, 2) == QZ_ROLE_BIAS;
+    return in;
+}
+
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
-                              const qz_gram *gram, qz_constant *out) {
+                              const qz_inputs *in, qz_constant *out) {
+    const qz_gram *gram = in->gram;
     bool small = scheme->weight_bits == 4;
     int type = small ? OX_I4 : scheme->weight_bits == 8 ? OX_I8 : OX_I16;
     double half = scheme->weight_bits == 16 ? 0x7f7f : ldexp(1, (int)scheme->weight_bits - 1) - 1;
@@ -210,7 +320,9 @@ qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_sche
         if (out->scales[i] < 1e-30f)
             out->scales[i] = 1e-4f;
     round_scales(&g, out->scales);
-    if (s == QRN_OK && small && gram)
+    if (s == QRN_OK && use_patches(scheme, in, &g))
+        s = round_by_patches(w, &g, scheme, in, small ? -half - 1 : -half, half, out);
+    else if (s == QRN_OK && small && gram)
         s = round_matrix(w, gram, half, out);
     else if (s == QRN_OK)
         round_plainly(w, &g, small ? -half - 1 : -half, half, out);
@@ -292,7 +404,8 @@ qrn_status qz_quantize_bias(const qz_value *b, float scale, const qz_constant *w
     for (uint32_t i = 0; i < weight->n_scales; i++)
         out->scales[i] = scale * weight->scales[i];
     for (size_t i = 0; i < n; i++) {
-        double q = rint((double)at(b, i) / (double)out->scales[weight->n_scales > 1 ? i : 0]);
+        double real = (double)at(b, i) + (weight->shift ? (double)weight->shift[i] : 0);
+        double q = rint(real / (double)out->scales[weight->n_scales > 1 ? i : 0]);
         if (!(fabs(q) < 2147483648.0)) {
             qz_constant_free(out);
             return QRN_OK;

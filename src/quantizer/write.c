@@ -7,6 +7,7 @@
 #include "quantizer/write.h"
 
 #include "base/mem.h"
+#include "base/pool.h"
 #include "frontend/onnx/reader/schema.h"
 #include "quantizer/weights.h"
 #include "quantizer/writing.h"
@@ -194,7 +195,9 @@ static void put_model(ox_writer *model, const qz_writing *w, ox_writer *graph) {
     put_opsets(model, w);
     for (uint32_t i = 0; i < m->n_facts; i++)
         ox_put_bytes(model, PB_MODEL_METADATA, m->facts[i].message, m->facts[i].bytes);
-    if (w->scheme->act_bits)
+    if (w->scheme->weight_bits == 32)
+        snprintf(text, sizeof text, "float");
+    else if (w->scheme->act_bits)
         snprintf(text, sizeof text, "a%uw%u", w->scheme->act_bits, w->scheme->weight_bits);
     else
         snprintf(text, sizeof text, "w%u", w->scheme->weight_bits);
@@ -225,7 +228,9 @@ qrn_status qz_write(qz_graph *g, const qz_scheme *scheme, qz_weights_file *weigh
                     .encodings = encodings,
                     .opset = own > OPSET ? own : OPSET};
     ox_writer graph = {0};
+    qrn_pool *pool = qrn_pool_acquire(0); // for all weights that are rounded together
     qrn_status s = put_nodes(&w);
+    qrn_pool_release(pool);
     if (s == QRN_OK) {
         const char *name = g->model->graph->name;
         ox_put_fields(&graph, &w.nodes);

@@ -20,6 +20,9 @@ typedef struct qz_written {
     uint32_t n_quantized; // values between nodes with an encoding
     uint32_t n_float;     // float values without one
     size_t weight_bytes;  // of constants, as stored
+    uint32_t n_adapted;   // weights that were rounded by adaround.h
+    double gain_db;       // ... and how much nearer their results came, summed over them
+    uint32_t n_corrected; // biases that make up for rounded weights
 } qz_written;
 
 // The model's bytes into `out`, which the caller frees. Constants of 1 KiB and more go to `weights`

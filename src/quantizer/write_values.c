@@ -9,6 +9,7 @@
 #include "quantizer/weights.h"
 #include "quantizer/writing.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -277,6 +278,13 @@ static bool makes_output(const qz_graph *g, const ox_node *n) {
     return y && y->is_output;
 }
 
+static void note_rounding(qz_writing *w, const qz_constant *c) {
+    w->report.n_adapted += c->before > 0;
+    w->report.n_corrected += c->shift != NULL;
+    if (c->before > 0)
+        w->report.gain_db += 10 * log10(c->before / (c->after > 0 ? c->after : c->before));
+}
+
 // A weight by the node that reads it; another node with other axes gets its own.
 static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n, const char **name,
                              const qz_constant **kept) {
@@ -291,7 +299,7 @@ static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n,
     qz_constant *c = qrn_calloc(sizeof *c);
     if (!c)
         return no_memory();
-    const qz_value *x = qz_find(w->g, n->in[0]);
+    const qz_inputs in = qz_inputs_of(w->g, n);
     qz_scheme scheme = *w->scheme;
     if (v->set_bits)
         scheme.weight_bits = v->set_bits;
@@ -299,8 +307,9 @@ static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n,
         scheme.weight_bits = 8;
         scheme.block = 0;
     }
-    qrn_status s = v->given ? qz_quantize_given(v, n, c)
-                            : qz_quantize_weight(v, n, &scheme, x ? x->gram : NULL, c);
+    qrn_status s =
+        v->given ? qz_quantize_given(v, n, c) : qz_quantize_weight(v, n, &scheme, &in, c);
+    note_rounding(w, c);
     if (s == QRN_OK)
         s = put_scaled(w, v, c, *name);
     qrn_free(c->data);
@@ -317,7 +326,22 @@ static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n,
 // Are the values of a weight integers for that node?
 static bool is_quantized(const qz_writing *w, const ox_node *n, const qz_value *v) {
     const qz_value *x = qz_find(w->g, n->in[0]);
-    return !v->must_float && (v->given || !w->scheme->only_given || (x && x->enc.bits));
+    return w->scheme->weight_bits != 32 && !v->must_float &&
+           (v->given || !w->scheme->only_given || (x && x->enc.bits));
+}
+
+// A bias that stays float, corrected.
+static qrn_status put_shifted(qz_writing *w, const qz_value *v, const qz_constant *weight,
+                              const ox_node *n, const char **name) {
+    uint32_t count = v->dims[0];
+    float *b = qrn_arena_alloc(w->g->arena, count * sizeof *b);
+    *name = qz_name_of(w, n->out[0], "bias");
+    if (!b || !*name)
+        return no_memory();
+    memcpy(b, v->data, count * sizeof *b);
+    for (uint32_t i = 0; i < count; i++)
+        b[i] += weight->shift[i];
+    return qz_put_constant(w, &(qz_tensor){*name, OX_F32, 1, {count}, b, count * sizeof *b});
 }
 
 static qrn_status put_bias(qz_writing *w, const qz_value *v, const ox_node *n, const char **name) {
@@ -326,12 +350,13 @@ static qrn_status put_bias(qz_writing *w, const qz_value *v, const ox_node *n, c
     const char *unused;
     qz_constant c = {0};
     *name = v->name;
-    if (!x || !x->enc.bits || !qz_is_float_constant(k) || !is_quantized(w, n, k))
+    if (!x || !qz_is_float_constant(k) || !is_quantized(w, n, k))
         return put_plain(w, v);
     QRN_TRY(put_weight(w, k, n, &unused, &weight));
-    QRN_TRY(qz_quantize_bias(v, read_by(w, n, 0, x).enc.scale, weight, &c));
+    if (x->enc.bits)
+        QRN_TRY(qz_quantize_bias(v, read_by(w, n, 0, x).enc.scale, weight, &c));
     if (!c.data)
-        return put_plain(w, v);
+        return weight->shift ? put_shifted(w, v, weight, n, name) : put_plain(w, v);
     // Its scale is that of this node's operands: another node has another one.
     qrn_status s =
         (*name = qz_name_of(w, n->out[0], "bias")) ? put_scaled(w, v, &c, *name) : no_memory();

@@ -8,6 +8,7 @@
 #include "tools/quern/quantize_calibrate.h"
 #include "tools/quern/quantize_check.h"
 #include "tools/quern/quantize_overrides.h"
+#include "tools/quern/quantize_repair.h"
 #include "tools/quern/report.h"
 #include "tools/quern/samples.h"
 
@@ -24,7 +25,7 @@ typedef struct quantize_options {
     qt_text_options text;
     qt_override_options single;
     qt_calibration_options run;
-    const char *output, *calibration, *scheme, *activations, *weights, *method, *soc;
+    const char *output, *calibration, *scheme, *activations, *weights, *method, *soc, *repair;
     uint64_t block, threads;
     double percentile, float_below;
     bool all_integers, float_states, no_check, json, quiet;
@@ -35,7 +36,7 @@ typedef struct quantize_options {
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
      "the model to write; of several models the folder"},
-    {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4|w8|w4",
+    {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4|w8|w4|float",
      "bits of activations and weights, or weights (a8w8)"},
     {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "the same, one by one"},
     {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
@@ -46,6 +47,8 @@ static const qt_flag flags[] = {
     {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "no tensor stays float16"},
     {"float-states", 0, QT_BOOL, NULL, AT(float_states), NULL,
      "past_X and new_X of several models stay floats"},
+    {"repair", 0, QT_TEXT, "LIST", AT(repair), NULL,
+     "auto (default), none, or names: see docs/quantize.md"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the check (default SM8650)"},
     {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the HTP model"},
     {"threads", 't', QT_COUNT, "N", AT(threads), NULL,
@@ -80,8 +83,9 @@ static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(quantize_options, in), 
 // One model on its way.
 typedef struct subject {
     const char *path;
-    char *target; // file to write
-    ox_model *model;
+    char *target;    // file to write
+    ox_model *model; // repaired
+    qt_repaired repaired;
     qz_graph *graph;
     qz_encodings *given; // of a file, or NULL
     ox_writer bytes;
@@ -92,6 +96,7 @@ typedef struct subject {
 typedef struct job {
     const quantize_options *opt;
     qz_scheme scheme;
+    uint32_t repairs; // qz_repair bits
     subject *models;
     size_t n;
     qt_samples samples;
@@ -120,7 +125,9 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
     }
     const char *a = o->activations ? o->activations : o->scheme ? o->scheme : "a8w8";
     const char *w = o->weights ? o->weights : o->scheme ? strchr(o->scheme, 'w') : "w8";
-    *s = (qz_scheme){.act_bits = a[0] == 'w'   ? 0
+    if (o->scheme && strcmp(o->scheme, "float") == 0) // repaired only
+        w = "w32";
+    *s = (qz_scheme){.act_bits = a[0] != 'a'   ? 0
                                  : a[1] == '1' ? 16
                                                : 8,
                      .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
@@ -248,6 +255,8 @@ static int open_models(job *j, const qt_list *args) {
         subject *m = &j->models[i];
         m->path = args->items[i];
         int code = qt_open_model(m->path, &m->model);
+        if (code == QT_EXIT_OK)
+            code = qt_repair_fold(m->path, j->repairs, m->model, &m->repaired);
         if (code != QT_EXIT_OK)
             return code;
         if (qz_graph_create(m->model, &m->graph) != QRN_OK)
@@ -279,6 +288,18 @@ static int open_samples(job *j) {
                                                       : code;
 }
 
+// Several graphs of one model would need the same factors.
+static int equalize(job *j) {
+    subject *m = &j->models[0];
+    if (j->n > 1 || !j->samples.in.n_sets)
+        return QT_EXIT_OK;
+    int code = qt_repair_equalize(m->path, j->repairs, &j->scheme, &j->samples, m->model, &m->graph,
+                                  &m->repaired);
+    if (code != QT_EXIT_OK || !m->repaired.new_graph)
+        return code;
+    return qt_overrides_apply(&j->opt->single, m->graph, m->path, &m->given);
+}
+
 // The first model runs; of the others only the shapes are needed.
 static int calibrate(job *j) {
     for (size_t i = 0; i < j->n; i++) {
@@ -286,6 +307,9 @@ static int calibrate(job *j) {
         const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
                                     .grams = i == 0 && j->scheme.weight_bits == 4,
+                                    .patches = j->n == 1 && j->scheme.weight_bits <= 8 &&
+                                               (j->scheme.adaround || j->scheme.correct_bias),
+                                    .n_samples = (uint32_t)j->samples.n,
                                     .shapes_only = i > 0 || !j->samples.in.n_sets};
         qt_calibration c = {.opt = &j->opt->run,
                             .model = m->path,
@@ -398,7 +422,7 @@ static int report(job *j) {
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
         const subject *m = &j->models[i];
         qt_quantized q = {.path = m->target,
-                          .model = m->model,
+                          .model = m->repaired.original,
                           .soc = soc_of(j),
                           .threads = j->opt->threads,
                           .samples = i == 0 && j->samples.in.n_sets ? &j->samples : NULL,
@@ -407,6 +431,8 @@ static int report(job *j) {
                           .n_parts = m->n_parts,
                           .n_refused = m->n_refused};
         code = qt_quantized_report(&q, list);
+        if (code == QT_EXIT_OK && !list)
+            qt_report_repairs(&m->repaired, &m->written);
     }
     if (list && code == QT_EXIT_OK)
         code = qt_print_json(list);
@@ -421,6 +447,7 @@ static void release(job *j) {
         qz_graph_destroy(j->models[i].graph);
         qz_encodings_free(j->models[i].given);
         ox_model_close(j->models[i].model);
+        ox_model_close(j->models[i].repaired.original);
         free(j->models[i].target);
     }
     qz_encodings_free(j->exported);
@@ -436,6 +463,8 @@ static int run(const void *options, const qt_list *args) {
     int code = check_usage(j.opt, args->n);
     if (code == QT_EXIT_OK)
         code = read_scheme(j.opt, &j.scheme);
+    if (code == QT_EXIT_OK)
+        code = qt_read_repairs(j.opt->repair, &j.opt->single, &j.opt->run, &j.scheme, &j.repairs);
     if (code == QT_EXIT_OK && j.scheme.block && j.scheme.act_bits)
         qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
                 "--scheme w%u --block, or weights per channel",
@@ -444,6 +473,8 @@ static int run(const void *options, const qt_list *args) {
         code = open_models(&j, args);
     if (code == QT_EXIT_OK)
         code = open_samples(&j);
+    if (code == QT_EXIT_OK)
+        code = equalize(&j);
     if (code == QT_EXIT_OK)
         code = calibrate(&j);
     if (code != QT_EXIT_OK || j.opt->run.only) {

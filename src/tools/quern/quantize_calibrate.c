@@ -150,7 +150,8 @@ int qt_calibrate(const qt_calibration *c) {
         code = merge(c, &s);
     if (code != QT_EXIT_OK)
         return code;
-    warn_of_constants(c);
+    if (!c->quiet)
+        warn_of_constants(c);
     if (c->opt->only)
         return save(c, &s);
     if (c->state)

@@ -52,6 +52,7 @@ typedef struct qt_calibration {
     qt_samples *samples; // none: states alone
     char *state;         // file of the work so far; NULL: not kept
     bool histograms, grams;
+    bool quiet; // no warnings: it is run again
 } qt_calibration;
 
 // Which of the samples are used; fewer than asked for are a warning, none an error.

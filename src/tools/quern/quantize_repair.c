@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+//
+// Repairs of quern quantize.
+#include "tools/quern/quantize_repair.h"
+
+#include "tools/quern/commands.h"
+#include "tools/quern/output.h"
+#include "tools/quern/report.h"
+
+#define LOOKED_AT 8 // samples for statistics of channels
+
+static int failed(const char *path, int code) {
+    qt_error("%s: %s", path, qrn_message());
+    return code;
+}
+
+int qt_read_repairs(const char *text, const qt_override_options *single,
+                    const qt_calibration_options *run, qz_scheme *scheme, uint32_t *repairs) {
+    bool named = single->floats.n || single->bits.n; // tensors, which folding may take out
+    bool exact = single->encodings || single->exported;
+    if (qz_repairs_parse(text ? text : exact ? "none" : "auto", repairs) != QRN_OK) {
+        qt_error("--repair: %s", qrn_message());
+        return QT_EXIT_USAGE;
+    }
+    if (!text && named)
+        *repairs &= ~(uint32_t)QZ_FOLD;
+    if (run->only || run->merged.n)
+        *repairs &= ~(uint32_t)(QZ_CLE | QZ_SMOOTH | QZ_ABSORB);
+    scheme->adaround = *repairs & QZ_ADAROUND;
+    scheme->useful_ranges = *repairs & QZ_RANGES;
+    scheme->correct_bias = *repairs & QZ_BIAS;
+    return QT_EXIT_OK;
+}
+
+int qt_repair_fold(const char *path, uint32_t repairs, ox_model *m, qt_repaired *out) {
+    int code = qt_open_model(path, &out->original);
+    if (code != QT_EXIT_OK)
+        return code;
+    if ((repairs & QZ_FOLD && qz_fold(m, &out->folded) != QRN_OK) ||
+        (repairs & QZ_BIAS && qz_add_biases(m) != QRN_OK))
+        return failed(path, QT_EXIT_FAILURE);
+    return QT_EXIT_OK;
+}
+
+int qt_repair_equalize(const char *path, uint32_t repairs, const qz_scheme *scheme,
+                       const qt_samples *samples, ox_model *m, qz_graph **graph, qt_repaired *out) {
+    bool floats = scheme->weight_bits == 32; // as for a8w8
+    const qz_equalizing how = {.layers = repairs & QZ_CLE,
+                               .norms = repairs & QZ_SMOOTH,
+                               .absorb = repairs & QZ_ABSORB,
+                               .act_bits = floats ? 8 : scheme->act_bits,
+                               .weight_bits = floats ? 8 : scheme->weight_bits};
+    const qz_run_options opt = {.prepared = qz_equalize_watch};
+    const qt_calibration_options plain = {0};
+    qt_samples some = *samples;
+    qt_calibration c = {
+        .opt = &plain, .model = path, .graph = *graph, .samples = &some, .quiet = true};
+    some.n = some.n < LOOKED_AT ? some.n : LOOKED_AT;
+    if (how.weight_bits == 16 || !(how.layers || how.norms || how.absorb))
+        return QT_EXIT_OK; // 16-bit weights have one scale for all channels
+    if (qz_run_open(*graph, &opt, &c.run) != QRN_OK)
+        return failed(path, QT_EXIT_REFUSED);
+    int code = qt_calibrate(&c);
+    qz_run_close(c.run);
+    if (code == QT_EXIT_OK && qz_equalize(m, *graph, &how, &out->equalized) != QRN_OK)
+        code = failed(path, QT_EXIT_FAILURE);
+    qz_graph_destroy(*graph);
+    *graph = NULL;
+    out->new_graph = true;
+    if (code == QT_EXIT_OK && qz_graph_create(m, graph) != QRN_OK)
+        code = failed(path, QT_EXIT_FAILURE);
+    return code;
+}
+
+void qt_report_repairs(const qt_repaired *r, const qz_written *w) {
+    const qz_folded *f = &r->folded;
+    const qz_equalized *e = &r->equalized;
+    uint32_t places = e->n_layers + e->n_norms;
+    if (f->n_norms || f->n_factors || f->n_swishes)
+        qt_print("  fold: %u batch norms, %u factors and terms, %u hard swishes\n", f->n_norms,
+                 f->n_factors, f->n_swishes);
+    if (places)
+        qt_print("  equalize: channels behind %u layers and %u norms, %.1f dB each expected\n",
+                 e->n_layers, e->n_norms, e->gain_db / places);
+    if (e->n_absorbed)
+        qt_print("  absorb: high biases of %u layers\n", e->n_absorbed);
+    if (w->n_adapted)
+        qt_print("  adaround: %u weights, results %.1f dB nearer each\n", w->n_adapted,
+                 w->gain_db / w->n_adapted);
+    if (w->n_corrected)
+        qt_print("  bias: %u corrected\n", w->n_corrected);
+}
