@@ -28,24 +28,26 @@ def net(tmp_path_factory):
 
 # Small matrices are rounded faster by one thread where the machine is busy.
 ONE = {"QUERN_THREADS": "1"}
+# Repairs that look at samples are not part of a state.
+PLAIN = ["--repair", "none"]
 METHODS = ["minmax", "percentile", "mse"]
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_states_of_parts_add_up_to_the_whole(net, tmp_path, method):
-    common = [net / "net.onnx", "-q", "-m", method, "-c", net / "x.npy"]
+    common = [net / "net.onnx", "-q", "-m", method, "-c", net / "x.npy", *PLAIN]
     ok("quantize", *common, "-o", tmp_path / "whole.onnx", "--no-check")
     for i, (skip, n) in enumerate(((0, 7), (7, 20), (27, 13))):
         ok("quantize", *common, "--calibrate-only", tmp_path / f"{i}", "--skip", skip, "-n", n)
     merge = [w for i in (2, 0, 1) for w in ("--merge", tmp_path / f"{i}")]
-    ok("quantize", net / "net.onnx", "-q", "-m", method, *merge, "-o", tmp_path / "parts.onnx",
-       "--no-check")
+    ok("quantize", net / "net.onnx", "-q", "-m", method, *PLAIN, *merge,
+       "-o", tmp_path / "parts.onnx", "--no-check")
     assert (tmp_path / "parts.onnx").read_bytes() == (tmp_path / "whole.onnx").read_bytes()
     # States are merged to states, too.
-    ok("quantize", net / "net.onnx", "-q", "-m", method, *merge, "--calibrate-only",
+    ok("quantize", net / "net.onnx", "-q", "-m", method, *PLAIN, *merge, "--calibrate-only",
        tmp_path / "all")
-    ok("quantize", net / "net.onnx", "-q", "-m", method, "--merge", tmp_path / "all", "-o",
-       tmp_path / "again.onnx", "--no-check")
+    ok("quantize", net / "net.onnx", "-q", "-m", method, *PLAIN, "--merge", tmp_path / "all",
+       "-o", tmp_path / "again.onnx", "--no-check")
     assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "whole.onnx").read_bytes()
 
 
@@ -59,7 +61,7 @@ def killed(command, state):
 
 
 def test_a_killed_calibration_goes_on(net, tmp_path):
-    flags = ["-m", "percentile"]
+    flags = ["-m", "percentile", *PLAIN]
     out, state, n = tmp_path / "q.onnx", tmp_path / "q.onnx.calibration", 500
     command = lambda: ["quantize", net / "net.onnx", "-o", out, "-r", "-n", n, "--no-check", *flags]
     while (ended := killed(command(), state)) is None:
@@ -74,7 +76,8 @@ def test_a_killed_calibration_goes_on(net, tmp_path):
     assert out.read_bytes() == first
 
 
-@pytest.mark.parametrize("flags", [["-m", "mse"], ["-s", "a16w4"]])
+@pytest.mark.parametrize("flags", [["-m", "mse", *PLAIN],
+                                   ["-s", "a16w4", *PLAIN]])
 def test_what_was_done_before_a_bad_sample_is_kept(net, tmp_path, flags):
     out, state, x = tmp_path / "q.onnx", tmp_path / "q.onnx.calibration", np.load(net / "x.npy")
     (tmp_path / "data").mkdir()
