@@ -121,6 +121,18 @@ static void write_again(const qrn_dlc *d) {
     free(bytes);
 }
 
+// A record behind the others, as programs add them.
+static void add_record(qrn_dlc *d) {
+    static const char name[] = "added by the fuzzer";
+    const qrn_dlc_record r = {name, 13, "{}", 2};
+    uint32_t n = d->n_records;
+    if (qrn_dlc_find(d, name) || n >= QRN_DLC_MAX_RECORDS)
+        return;
+    if (qrn_dlc_add(d, &r) != QRN_OK || d->n_records != n + 1 ||
+        qrn_dlc_find(d, name) != &d->records[n])
+        broken("a record that was not added");
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     size_t live = qrn_alloc_live();
     qrn_dlc *d = NULL;
@@ -134,6 +146,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (qrn_dlc_open("input", copy, size, &d) == QRN_OK) {
         n_read++;
         visit_all(d);
+        add_record(d);
         write_again(d);
         qrn_dlc_close(d);
     } else {
