@@ -62,3 +62,16 @@ def test_older_socs_have_a_wider_range(net, tmp_path):
 def test_socs_without_halves_compute_in_single_precision(net, tmp_path):
     got, want = run(net, tmp_path, "--soc", "SM8350"), expected(np.float32)
     np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_a_cast_of_fp16_to_the_applications_float32_is_no_step(tmp_path):
+    x = RNG.normal(size=(4, 300)).astype(np.float16)
+    n = model(tmp_path / "net.onnx", [h.make_node("Mul", ["x", "x"], ["square"]),
+                                      h.make_node("Cast", ["square"], ["y"], to=T.FLOAT)],
+              {"x": (T.FLOAT16, x.shape)}, {"y": (T.FLOAT, x.shape)}, {})
+    ok("compile", n, "-o", tmp_path / "net.bin", "--backend", "htp", "--soc", "69")
+    steps = ok("show", "--compiled", tmp_path / "net.bin").stdout
+    assert "binary" in steps and "= cast" not in steps
+    np.save(tmp_path / "x.npy", x)
+    got = run(tmp_path / "net.bin", tmp_path)
+    np.testing.assert_array_equal(got, (x.astype(np.float64) ** 2).astype(np.float16))
