@@ -13,5 +13,5 @@ endif()
 install(DIRECTORY examples/digits DESTINATION quern COMPONENT python EXCLUDE_FROM_ALL)
 if(NOT QUERN_PYTHON_PACKAGE) # pip takes the sources itself
     install(DIRECTORY python/quern DESTINATION . COMPONENT python EXCLUDE_FROM_ALL
-            FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+            FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "py.typed")
 endif()

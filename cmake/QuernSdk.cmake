@@ -57,7 +57,7 @@ install(CODE "
 # what clients import from an SDK (qti), and the stand-in for onnxruntime_qnn in a folder of its
 # own, which nobody gets without asking.
 install(DIRECTORY python/quern python/qti python/shim DESTINATION lib/python
-        FILES_MATCHING PATTERN "*.py" PATTERN "py.typed")
+        FILES_MATCHING PATTERN "*.py" PATTERN "*.html" PATTERN "py.typed")
 install(DIRECTORY examples/digits DESTINATION lib/python/quern)
 file(RELATIVE_PATH to_lib "/lib/python/quern" "/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH to_bin "/lib/python/quern" "/${CMAKE_INSTALL_BINDIR}")
