@@ -79,9 +79,12 @@ static size_t most_rows(const job *j) {
 
 // Rows of the blocks of n rows: no small rest.
 static size_t block_rows(const job *j, size_t n) {
-    size_t most = most_rows(j), blocks = (n + most - 1) / most;
+    size_t most = most_rows(j), grain = j->kernel->block;
+    grain = grain && grain <= most ? grain : QRN_DENSE_GRAIN;
+    most = most / grain * grain;
+    size_t blocks = (n + most - 1) / most;
     n = (n + blocks - 1) / blocks;
-    return (n + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    return (n + grain - 1) / grain * grain;
 }
 
 // Scratch of a task; more rows never need less.

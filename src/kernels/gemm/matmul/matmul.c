@@ -190,6 +190,7 @@ static const qrn_kernel matmul_rows[] = {
 #if defined(__x86_64__)
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
+    BYTES(amx, QRN_ISA_AMX),
     BYTES(avx512vnni, QRN_ISA_AVX512VNNI),
     BYTES(avx2, QRN_ISA_AVX2),
     {.name = "matmul_q16_avx512vnni",

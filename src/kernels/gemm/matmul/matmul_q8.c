@@ -197,6 +197,9 @@ static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel,
 }
 
 #if defined(__x86_64__)
+qrn_status qrn_matmul_q8_amx(const qrn_kcall *k) {
+    return run(k, &qrn_gemm_q8_32x32_amx, &qrn_q8_packing_avx512vnni);
+}
 qrn_status qrn_matmul_q8_avx512vnni(const qrn_kcall *k) {
     return run(k, &qrn_gemm_q8_12x32_avx512vnni, &qrn_q8_packing_avx512vnni);
 }

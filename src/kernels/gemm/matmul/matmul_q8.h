@@ -8,6 +8,7 @@
 
 #include "kernels/gemm/tiles/gemm_q8.h"
 
+qrn_status qrn_matmul_q8_amx(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_avx512vnni(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_avx2(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_neondot(const qrn_kcall *k);

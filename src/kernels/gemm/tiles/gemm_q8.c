@@ -45,5 +45,5 @@ void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t r
     }
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref", 1, tile_ref, qrn_gemm_q8_row_sums,
-                                            qrn_dense_copy};
+const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref",  1, tile_ref, qrn_gemm_q8_row_sums,
+                                            qrn_dense_copy, 0};

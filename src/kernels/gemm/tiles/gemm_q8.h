@@ -46,6 +46,7 @@ typedef struct qrn_gemm_q8_kernel {
     void (*row_sums)(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
                      int32_t *sums);
     qrn_dense_copy_fn copy;
+    uint32_t block; // rows that are done together, 0: QRN_DENSE_GRAIN; blocks are whole ones
 } qrn_gemm_q8_kernel;
 
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx;

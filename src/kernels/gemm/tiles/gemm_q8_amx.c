@@ -162,5 +162,5 @@ static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, 
     qrn_gemm_q8_12x32_avx512vnni.row_sums(a, a_row, depth, rows, factor, sums);
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx = {"gemm_q8_32x32_amx", UINT32_MAX, product,
-                                                  row_sums, qrn_dense_copy_avx512};
+const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx = {
+    "gemm_q8_32x32_amx", UINT32_MAX, product, row_sums, qrn_dense_copy_avx512, ROWS};

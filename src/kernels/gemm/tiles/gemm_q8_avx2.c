@@ -56,5 +56,5 @@ static void tile_2x32(const qrn_gemm_q8_tile *t) {
             half(t, first, 1);
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_2x32_avx2 = {"gemm_q8_2x32_avx2", ROWS, tile_2x32,
-                                                  qrn_gemm_q8_row_sums, qrn_dense_copy};
+const qrn_gemm_q8_kernel qrn_gemm_q8_2x32_avx2 = {"gemm_q8_2x32_avx2",  ROWS,           tile_2x32,
+                                                  qrn_gemm_q8_row_sums, qrn_dense_copy, 0};

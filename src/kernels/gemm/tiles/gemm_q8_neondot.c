@@ -76,5 +76,5 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot = {"gemm_q8_6x32_neondot", ROWS, tile_6x32,
-                                                     qrn_gemm_q8_row_sums, qrn_dense_copy};
+const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot = {
+    "gemm_q8_6x32_neondot", ROWS, tile_6x32, qrn_gemm_q8_row_sums, qrn_dense_copy, 0};
