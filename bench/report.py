@@ -18,6 +18,8 @@ INTRO = ("{machine}. Times are the fastest run of all turns, in milliseconds; Qu
          "of the peer: below 1, Quern is faster. The number behind it comes from medians instead; "
          "where the two differ much, the machine was not quiet. Meanwhile other programs kept "
          "{load:.2f} CPUs busy. What is wanted and missed is marked.")
+CORES = ("How steps are divided among threads, and what was measured on 16 CPUs, is in "
+         "[performance-cores.md](performance-cores.md).")
 BUSY = ("**Other programs kept {load:.1f} of {cpus} CPUs busy: these times show that the "
         "benchmarks work, not how fast anything is.** Threads that wait for each other suffer most "
         "from that, so rows of two threads say nothing at all.")
@@ -26,7 +28,7 @@ QUIET = 0.15  # CPUs that others may keep busy
 
 def head_of(results):
     """What the reader has to know first; above all, whether the machine was free."""
-    parts = [INTRO.format(**results)]
+    parts = [INTRO.format(**results), CORES]
     if results["load"] > QUIET:
         parts.append(BUSY.format(**results))
     return "\n\n".join(textwrap.fill(part, 100) for part in parts)
