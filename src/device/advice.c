@@ -64,20 +64,22 @@ static void apply(const qd_look *l, const qd_rule *rule, qd_hit *room, qd_advice
     }
     out->gain = out->unknown ? 0 : gain_of(l, core, memory);
     if (rule->gain == QD_AT_MOST_NARROW && out->n)
-        out->gain += l->e->start * (1 - qd_start_us(l->chip, QD_W8A8) / qd_start_us(l->chip, l->p));
+        out->gain += l->e->start *
+                     (1 - qd_start_us(l->chip, QD_W8A8, NULL) / qd_start_us(l->chip, l->p, NULL));
     if (out->n)
         qsort(room, out->n, sizeof *room, best_hit);
 }
 
 qrn_status qd_advise(const qd_graph *g, const qd_steps *steps, const qd_estimate *e,
-                     const qd_chip *chip, qd_precision p, double vtcm_bytes, qrn_arena *arena,
-                     qd_advices *out) {
+                     const qd_chip *chip, qd_precision p, const qd_options *options,
+                     qrn_arena *arena, qd_advices *out) {
     qd_look l = {.g = g,
                  .steps = steps,
                  .e = e,
                  .chip = chip,
                  .p = p,
-                 .vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0,
+                 .options = options,
+                 .vtcm = qd_vtcm_of(chip, options),
                  .last_picture = UINT32_MAX};
     qd_hit *room = qrn_calloc((steps->n + 1) * sizeof *room);
     uint32_t *made_by = qrn_calloc((g->n_values + 1) * sizeof *made_by);

@@ -30,7 +30,7 @@ typedef struct qd_advices {
 
 // Lists live in the arena.
 qrn_status qd_advise(const qd_graph *g, const qd_steps *steps, const qd_estimate *e,
-                     const qd_chip *chip, qd_precision p, double vtcm_bytes, qrn_arena *arena,
-                     qd_advices *out);
+                     const qd_chip *chip, qd_precision p, const qd_options *options,
+                     qrn_arena *arena, qd_advices *out);
 
 #endif

@@ -41,7 +41,7 @@ static qd_time as_product(const qd_look *l, const qd_step *s, qd_product size) {
     qd_step changed = *s;
     changed.padded = qd_padded(&size);
     changed.results = qd_results(&size);
-    return qd_time_of(&changed, l->chip, l->p, l->vtcm);
+    return qd_time_of(&changed, l->chip, l->p, l->options);
 }
 
 // --- GEMMs
@@ -50,7 +50,7 @@ static qd_time as_product(const qd_look *l, const qd_step *s, qd_product size) {
 static bool precision(const qd_look *l, uint32_t i, qd_found *f) {
     if (l->p == QD_W8A8)
         return false;
-    f->then = qd_time_of(&l->steps->list[i], l->chip, QD_W8A8, l->vtcm);
+    f->then = qd_time_of(&l->steps->list[i], l->chip, QD_W8A8, l->options);
     QD_SAY(f, "%.1f us in %s, %.1f in a8w8", qd_core(&f->now), qd_precision_names[l->p],
            qd_core(&f->then));
     return true;
@@ -180,7 +180,7 @@ static bool division(const qd_look *l, uint32_t i, qd_found *f) {
     if (!s.divides)
         return false;
     s.effort = s.thin ? QD_PRODUCT_EFFORT : 1;
-    f->then = qd_time_of(&s, l->chip, l->p, l->vtcm);
+    f->then = qd_time_of(&s, l->chip, l->p, l->options);
     bool constant = s.op->n_in > 1 && value(l, s.op->in[1])->constant;
     QD_SAY(f, constant ? "by a constant"
                        : "by another value: a gain only if the network may multiply instead");
@@ -198,7 +198,7 @@ static bool prelu(const qd_look *l, uint32_t i, qd_found *f) {
         plain.effort = 1;
         plain.thin = qd_is_thin(value(l, s->op->out[0]));
         plain.fill = plain.thin ? s->fill : 0;
-        f->then = qd_time_of(&plain, l->chip, l->p, l->vtcm);
+        f->then = qd_time_of(&plain, l->chip, l->p, l->options);
     }
     QD_SAY(f, "a slope for each channel%s", joins ? "" : "; nothing before it that it could join");
     return true;

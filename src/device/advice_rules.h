@@ -14,6 +14,7 @@ typedef struct qd_look {
     const qd_estimate *e;
     const qd_chip *chip;
     qd_precision p;
+    const qd_options *options;
     double vtcm;             // bytes
     const uint32_t *made_by; // per value: the op that makes it; UINT32_MAX: none
     uint32_t last_picture;   // the last matrix step of more than one row

@@ -98,8 +98,32 @@ double qd_vtcm_share(void) { return shared[vtcm_share]; }
 // Bytes of an activation.
 static double width_of(qd_precision p) { return p == QD_W8A8 ? 1 : 2; }
 
-double qd_start_us(const qd_chip *chip, qd_precision p) {
-    return shared[t0] * width_of(p) / chip->clk;
+// --- how a graph runs
+
+static const struct {
+    const char *name;
+    double mhz;
+} powers[] = {
+#define POWER(name, corner, mhz) {name, mhz},
+#include "device/power.def"
+#undef POWER
+};
+
+double qd_power_clock(const char *profile) {
+    for (size_t i = 0; i < sizeof powers / sizeof powers[0]; i++)
+        if (strcmp(powers[i].name, profile) == 0)
+            return powers[i].mhz / powers[0].mhz;
+    return 0;
+}
+
+double qd_vtcm_of(const qd_chip *chip, const qd_options *o) {
+    return o && o->vtcm_bytes ? (double)o->vtcm_bytes : chip->vtcm_mb * 1048576.0;
+}
+
+static double clock_of(const qd_options *o) { return o && o->clock > 0 ? o->clock : 1; }
+
+double qd_start_us(const qd_chip *chip, qd_precision p, const qd_options *o) {
+    return shared[t0] * width_of(p) / (chip->clk * clock_of(o));
 }
 
 bool qd_has_data(const qd_chip *chip, qd_precision p) { return p != QD_FP16 || chip->ffp > 0; }
@@ -141,7 +165,19 @@ static double weight_size(const qd_step *s, qd_precision p) {
     return s->weight_bits ? (s->weight_bits <= 4 ? 0.5 : 1) : p == QD_FP16 ? 2 : 1;
 }
 
-qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vtcm) {
+// A slower core slows down all that it does; fewer threads share the vector work. Memory traffic
+// stays as it is: nobody measured what votes for the bus do.
+static void slow_down(qd_time *t, const qd_options *o) {
+    uint32_t threads = o->hvx_threads ? o->hvx_threads : QD_HVX_THREADS;
+    double clock = clock_of(o);
+    t->matrix /= clock;
+    t->overhead /= clock;
+    t->vector /= clock;
+    if (threads < QD_HVX_THREADS)
+        t->vector *= (double)QD_HVX_THREADS / threads;
+}
+
+qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, const qd_options *o) {
     double a = width_of(p);
     double times = qd_costs(s, p);
     qd_time t = {.weight_bytes = s->weights * weight_size(s, p), .cache_bytes = s->cache * a};
@@ -152,12 +188,14 @@ qd_time qd_time_of(const qd_step *s, const qd_chip *c, qd_precision p, double vt
         t.vector = vector_us(s, c, p, times);
         t.overhead = times * shared[step_vector] / c->clk;
     }
-    t.spill_bytes = fmax(0, (s->in + s->out) * a - shared[vtcm_share] * vtcm);
+    t.spill_bytes = fmax(0, (s->in + s->out) * a - shared[vtcm_share] * qd_vtcm_of(c, o));
     double rate = c->ddr;
     if (s->streamed)
         qd_decodes(c, &rate);
     t.memory = t.weight_bytes / (rate * 1e3) + t.spill_bytes / (c->ddr * 1e3) +
                t.cache_bytes / (shared[cache] * 1e3);
+    if (o)
+        slow_down(&t, o);
     return t;
 }
 
@@ -183,15 +221,15 @@ qd_precision qd_precision_of(const qd_graph *g, const qd_steps *steps) {
 }
 
 qrn_status qd_estimate_of(const qd_steps *steps, const qd_chip *chip, qd_precision p,
-                          double vtcm_bytes, qrn_arena *arena, qd_estimate *out) {
-    double vtcm = vtcm_bytes > 0 ? vtcm_bytes : chip->vtcm_mb * 1048576.0;
+                          const qd_options *o, qrn_arena *arena, qd_estimate *out) {
+    double vtcm = qd_vtcm_of(chip, o);
     *out = (qd_estimate){.steps = qrn_arena_alloc(arena, (steps->n + 1) * sizeof *out->steps),
-                         .start = qd_start_us(chip, p)};
+                         .start = qd_start_us(chip, p, o)};
     if (!out->steps)
         return QRN_FAIL(QRN_E_MEM, "estimate: no memory");
     for (uint32_t i = 0; i < steps->n; i++) {
         const qd_step *s = &steps->list[i];
-        qd_time t = out->steps[i] = qd_time_of(s, chip, p, vtcm);
+        qd_time t = out->steps[i] = qd_time_of(s, chip, p, o);
         out->sum.matrix += t.matrix;
         out->sum.vector += t.vector;
         out->sum.overhead += t.overhead;

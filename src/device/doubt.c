@@ -147,13 +147,38 @@ static bool elsewhere(const qd_case *c, qd_doubt *d) {
     return true;
 }
 
+static bool power(const qd_case *c, qd_doubt *d) {
+    if (!c->options || c->options->clock <= 0 || c->options->clock == 1)
+        return false;
+    SAY(d, "a core at %.0f %% of its clock, an assumption; only full power was measured",
+        100 * c->options->clock);
+    return true;
+}
+
+static bool threads(const qd_case *c, qd_doubt *d) {
+    uint32_t n = c->options ? c->options->hvx_threads : 0;
+    if (!n || n >= QD_HVX_THREADS)
+        return false;
+    SAY(d, "%u of %u HVX threads; only all of them were measured", n, QD_HVX_THREADS);
+    return true;
+}
+
+static bool vtcm(const qd_case *c, qd_doubt *d) {
+    double bytes = qd_vtcm_of(c->chip, c->options);
+    if (bytes == qd_vtcm_of(c->chip, NULL))
+        return false;
+    SAY(d, "%.1f of %u MB of VTCM; only all of it was measured", bytes / 1048576, c->chip->vtcm_mb);
+    return true;
+}
+
 static const struct {
     const char *word;
     bool (*holds)(const qd_case *c, qd_doubt *d);
 } doubts[] = {
     {"borrowed", borrowed}, {"batch", batch},         {"weights", weights}, {"mixed", mixed},
     {"heavy", heavy},       {"memory", memory},       {"size", size},       {"rare", rare},
-    {"guessed", guessed},   {"elsewhere", elsewhere},
+    {"guessed", guessed},   {"elsewhere", elsewhere}, {"power", power},     {"threads", threads},
+    {"vtcm", vtcm},
 };
 
 uint32_t qd_doubts_of(const qd_case *c, qd_doubt *out) {

@@ -7,7 +7,7 @@
 
 #include "device/cost.h"
 
-#define QD_MAX_DOUBTS 12
+#define QD_MAX_DOUBTS 16
 
 typedef struct qd_doubt {
     const char *word; // one, for lists
@@ -21,8 +21,9 @@ typedef struct qd_case {
     const char *lent_to; // a chip that has none of its own; NULL: these are its own
     qd_precision precision;
     const qd_estimate *e;
-    uint32_t n_elsewhere; // nodes that do not run on the NPU
-    bool mixed;           // its GEMMs are in several precisions, of which this is one
+    const qd_options *options; // NULL: as the measurements were made
+    uint32_t n_elsewhere;      // nodes that do not run on the NPU
+    bool mixed;                // its GEMMs are in several precisions, of which this is one
 } qd_case;
 
 // At most QD_MAX_DOUBTS; returns how many.

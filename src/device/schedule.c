@@ -9,6 +9,7 @@
 
 const char *qd_mark_text(uint32_t marks) {
     return marks & QD_MARK_THREADS ? "fewer HVX threads"
+           : marks & QD_MARK_POWER ? "less than full power"
            : marks & QD_MARK_DLBC  ? "compressed data (DLBC)"
            : marks & QD_MARK_CHIP  ? "constants of another chip of the architecture"
                                    : "";
@@ -16,17 +17,9 @@ const char *qd_mark_text(uint32_t marks) {
 
 static uint32_t marks_of(const qd_options *o) {
     bool few = o->hvx_threads && o->hvx_threads < QD_HVX_THREADS;
-    return (few ? QD_MARK_THREADS : 0) | (o->dlbc ? QD_MARK_DLBC : 0) |
+    bool slow = o->clock > 0 && o->clock < 1;
+    return (few ? QD_MARK_THREADS : 0) | (slow ? QD_MARK_POWER : 0) | (o->dlbc ? QD_MARK_DLBC : 0) |
            (o->lent ? QD_MARK_CHIP : 0);
-}
-
-// The model's time of a step; vector work is spread over the threads.
-static qd_time time_of(const qd_step *s, const qd_chip *chip, qd_precision p,
-                       const qd_schedule *out) {
-    qd_time t = qd_time_of(s, chip, p, out->vtcm_bytes);
-    if (out->marks & QD_MARK_THREADS)
-        t.vector *= (double)QD_HVX_THREADS / out->hvx_threads;
-    return t;
 }
 
 static qd_slot slot_of(const qd_graph *g, const qd_step *s, const qd_time *t, qd_precision p,
@@ -150,14 +143,14 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
                          .vtcm_bytes = (uint32_t)vtcm,
                          .hvx_threads = o->hvx_threads ? o->hvx_threads : QD_HVX_THREADS,
                          .marks = marks_of(o),
-                         .start = qd_start_us(chip, p),
+                         .start = qd_start_us(chip, p, o),
                          .slots = qrn_arena_alloc(arena, ((size_t)n + 1) * sizeof *out->slots),
                          .n_slots = n};
     qd_time *times = qrn_arena_alloc(arena, ((size_t)n + 1) * sizeof *times);
     if (!out->slots || !times)
         return QRN_FAIL(QRN_E_MEM, "schedule: no memory");
     for (uint32_t i = 0; i < n; i++) {
-        times[i] = time_of(&steps->list[i], chip, p, out);
+        times[i] = qd_time_of(&steps->list[i], chip, p, o);
         out->slots[i] = slot_of(g, &steps->list[i], &times[i], p, out->vtcm_bytes);
         out->core += qd_core(&times[i]);
         out->memory += times[i].memory;
@@ -167,6 +160,26 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
     stretch(out, lay_out(out, times, fetch_from, 1 / (chip->ddr * 1e3)));
     qd_link_transfers(out);
     return QRN_OK;
+}
+
+void qd_reclock(qd_schedule *s, double clock) {
+    double was = s->us - s->start, begin = s->start;
+    if (!(clock > 0) || clock == 1)
+        return;
+    s->start /= clock;
+    s->core /= clock;
+    s->us = qd_total(s->start, s->core, s->memory);
+    s->marks |= clock < 1 ? QD_MARK_POWER : 0;
+    double factor = was > 0 ? (s->us - s->start) / was : 1;
+    s->scale *= factor * clock; // of the model's own time, which has grown as well
+    for (uint32_t i = 0; i < s->n_slots; i++) {
+        qd_slot *x = &s->slots[i];
+        double *all[] = {&x->begin,     &x->run,        &x->end,     &x->fetch.begin,
+                         &x->fetch.end, &x->swap.begin, &x->swap.end};
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+            *all[k] = fmin(s->us, s->start + (*all[k] - begin) * factor);
+        x->control *= factor;
+    }
 }
 
 // --- what goes on at the same time

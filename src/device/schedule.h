@@ -28,19 +28,10 @@
 // Engines, as a set; the same bits as in profile event 5004.
 enum { QD_HVX = 1, QD_HMX = 2, QD_DMA = 4 };
 
-#define QD_HVX_THREADS 4u // that the constants stand for; fewer take longer, more change nothing
 #define QD_VTCM_ALIGN 128u
 
-// All zero: as the measurements were made.
-typedef struct qd_options {
-    uint64_t vtcm_bytes;  // 0: all that the chip has; at most 4 GB - 1
-    uint32_t hvx_threads; // 0: QD_HVX_THREADS
-    bool dlbc;            // compressed activations or weights: marked, bytes stay as they are
-    bool lent;            // the constants are those of another chip of the architecture: marked
-} qd_options;
-
 // What of the options nobody measured.
-enum { QD_MARK_THREADS = 1, QD_MARK_DLBC = 4, QD_MARK_CHIP = 8, QD_MARKS = 16 };
+enum { QD_MARK_THREADS = 1, QD_MARK_POWER = 2, QD_MARK_DLBC = 4, QD_MARK_CHIP = 8, QD_MARKS = 16 };
 // "fewer HVX threads", ... for the lowest bit of a set; "" for none.
 const char *qd_mark_text(uint32_t marks);
 
@@ -104,6 +95,10 @@ qrn_status qd_schedule_of(const qd_graph *g, const qd_steps *steps, const qd_chi
 
 // Bytes of the VTCM that are taken during each step: n_slots numbers in the arena; NULL: no memory.
 uint32_t *qd_occupancy(const qd_schedule *s, qrn_arena *arena);
+
+// The same schedule under another clock of the core, as qd_options has it: what the model gives
+// for it. Only the total and its parts follow; the timeline keeps its proportions.
+void qd_reclock(qd_schedule *s, double clock);
 
 // Fills `next` of all slots, for whoever made them elsewhere.
 void qd_link_transfers(qd_schedule *s);

@@ -289,6 +289,39 @@ def test_models_of_several_precisions_say_so(tmp_path):
     assert words(coded + [h.make_node("Identity", ["f"], ["y"])]) == ("a8w8", [])
 
 
+def test_power_memory_and_threads_are_inputs(nets):
+    net = nets["squeezenet"]
+    report = lambda *args: ok_json("estimate", net, "-p", "a8w8", "--json", *args)["estimates"][0]
+    full = report()
+    parts = full["parts_ms"]
+    assert report("--power", "burst") == report("--hvx-threads", "4", "--vtcm", "8") == full
+    for profile, clock in (("balanced", 0.7), ("extreme_power_saver", 0.2)):
+        e = report("--power", profile)
+        for part, ms in e["parts_ms"].items():
+            assert ms == pytest.approx(parts[part] / (1 if part == "memory" else clock))
+        assert [d["word"] for d in e["uncalibrated"]] == ["power"]
+        assert e["high_ms"] == pytest.approx(1.5 * e["ms"])
+    e = report("--hvx-threads", "1")
+    assert e["parts_ms"]["vector"] == pytest.approx(4 * parts["vector"])
+    assert [d["word"] for d in e["uncalibrated"]] == ["threads"]
+    e = report("--vtcm", "1")
+    assert e["spill_bytes"] > full["spill_bytes"] == 0 and e["peak_vtcm_bytes"] <= 1 << 20
+    assert [d["word"] for d in e["uncalibrated"]] == ["vtcm"]
+    assert "uncalibrated, power: a core at 80 % of its clock" in ok(
+        "estimate", net, "-p", "a8w8", "--power", "high_performance").stdout
+
+
+def test_power_memory_and_threads_that_do_not_exist(small):
+    refuses(USAGE, "estimate", small, "--vtcm", "9", says=["--vtcm 9", "8 MB", "1 to 8"])
+    refuses(USAGE, "estimate", small, "--soc", "QCM6490", "--vtcm", "4", says=["QCM6490", "2 MB"])
+    refuses(USAGE, "estimate", small, "--hvx-threads", "5", says=["--hvx-threads 5", "1 to 4"])
+    refuses(USAGE, "estimate", small, "--power", "warp", says=["warp", "burst"])
+    path = os.path.join(os.path.dirname(__file__), "../../src/device/power.def")
+    with open(path, encoding="utf-8") as f:
+        for profile in re.findall(r'^POWER\("(\w+)"', f.read(), re.M):
+            ok("estimate", small, "--power", profile)
+
+
 # --- advice
 
 def advice(path, *args):

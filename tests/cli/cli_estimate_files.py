@@ -62,7 +62,8 @@ def test_a_context_binary_tells_the_schedule_it_was_compiled_with(small, tmp_pat
     ok("estimate", path, "--trace", tmp_path / "t.json")
     events = json.loads((tmp_path / "t.json").read_text())["traceEvents"]
     assert max(e["ts"] + e["dur"] for e in events if e["ph"] == "X") == pytest.approx(1e3 * r["ms"])
-    for flag in (["--soc", "SM8750"], ["-p", "a8w8"], ["--html", "x"], ["--arch", "75"]):
+    for flag in (["--soc", "SM8750"], ["-p", "a8w8"], ["--html", "x"], ["--arch", "75"],
+                 ["--vtcm", "4"], ["--hvx-threads", "2"]):
         assert quern("estimate", path, *flag).returncode == USAGE
 
 
@@ -73,6 +74,13 @@ def test_a_schedule_follows_the_options_of_compile(small, tmp_path):
     s = ok_json("estimate", path, "--json")["graphs"][0]["schedule"]
     assert (s["hvx_threads"], s["vtcm_bytes"]) == (2, 2 << 20)
     assert s["uncalibrated"] == ["fewer HVX threads", "compressed data (DLBC)"]
+    for power in ("burst", "power_saver"):  # the same from the model
+        run = "--power", power, "--json"
+        stored = ok_json("estimate", path, *run)
+        made = ok_json("estimate", small, "-p", "fp16", "--vtcm", "2", "--hvx-threads", "2", *run)
+        assert stored["ms"] == pytest.approx(made["ms"], rel=1e-6)
+        parts = stored["graphs"][0]["schedule"]["parts_ms"]
+        assert parts == pytest.approx(made["schedule"]["parts_ms"], rel=1e-6)
     text = ok("estimate", path, "--steps").stdout
     assert text.count("uncalibrated:") == 2 and "row tiles" in text
     ok("compile", small, "-o", path, "--soc", "SM8475")  # nobody measured it, but a relative

@@ -11,6 +11,7 @@ typedef struct net {
     qd_steps s;
     qd_estimate e;
     qd_advices a;
+    const qd_options *options; // NULL: as the measurements were made
 } net;
 
 static int make(void **state) {

@@ -60,8 +60,8 @@ static const qd_advice *note(const char *rule, const qd_advice *a) {
 static const qd_advice *advise(net *n, qd_precision p, const char *rule) {
     const qd_chip *c = qd_chip_find(CHIP);
     assert_int_equal(qd_cut(&n->g, &n->s), QRN_OK);
-    assert_int_equal(qd_estimate_of(&n->s, c, p, 0, n->g.arena, &n->e), QRN_OK);
-    assert_int_equal(qd_advise(&n->g, &n->s, &n->e, c, p, 0, n->g.arena, &n->a), QRN_OK);
+    assert_int_equal(qd_estimate_of(&n->s, c, p, NULL, n->g.arena, &n->e), QRN_OK);
+    assert_int_equal(qd_advise(&n->g, &n->s, &n->e, c, p, NULL, n->g.arena, &n->a), QRN_OK);
     for (uint32_t i = 1; i < n->a.n; i++)
         assert_true(n->a.list[i - 1].gain >= n->a.list[i].gain);
     for (uint32_t i = 0; i < n->a.n; i++)

@@ -20,8 +20,9 @@ static const char *folder;
 static qd_estimate of(qrn_arena *arena, qd_step *list, uint32_t n, const char *chip, qd_precision p,
                       double vtcm) {
     const qd_steps steps = {.list = list, .n = n};
+    const qd_options options = {.vtcm_bytes = (uint64_t)vtcm};
     qd_estimate e;
-    assert_int_equal(qd_estimate_of(&steps, qd_chip_find(chip), p, vtcm, arena, &e), QRN_OK);
+    assert_int_equal(qd_estimate_of(&steps, qd_chip_find(chip), p, &options, arena, &e), QRN_OK);
     return e;
 }
 
@@ -146,6 +147,59 @@ static void what_exceeds_a_share_of_vtcm_spills(void **state) {
     s.in = s.out = 1e6;
     assert_true(of(arena, &s, 1, "SM8650", QD_W8A8, 0).sum.spill_bytes == 0);
     qrn_arena_destroy(arena);
+}
+
+// Clock and threads, on one step of each unit.
+static void options_slow_units_down(void **state) {
+    (void)state;
+    const qd_chip *c = qd_chip_find("SM8650");
+    const qd_step matrix = {.kind = QD_MATRIX, .padded = 1e9, .weights = 1e6, .size.groups = 4};
+    const qd_step vector = {.kind = QD_HEAVY, .in = 1e6, .out = 1e6};
+    qd_time m = qd_time_of(&matrix, c, QD_W8A8, NULL), v = qd_time_of(&vector, c, QD_W8A8, NULL);
+    qd_options o = {.hvx_threads = 3, .clock = 0.5};
+    qd_time slow_m = qd_time_of(&matrix, c, QD_W8A8, &o),
+            slow = qd_time_of(&vector, c, QD_W8A8, &o);
+    near(slow_m.matrix, 2 * m.matrix);
+    near(slow_m.overhead, 2 * m.overhead);
+    near(slow_m.memory, m.memory);
+    near(slow.vector, 2 * v.vector * 4 / 3);
+    near(slow.overhead, 2 * v.overhead);
+    near(qd_start_us(c, QD_W8A8, &o), 2 * qd_start_us(c, QD_W8A8, NULL));
+    o = (qd_options){.hvx_threads = 4, .clock = 1};
+    assert_true(qd_time_of(&vector, c, QD_W8A8, &o).vector == v.vector);
+}
+
+static void profiles_have_the_clocks_of_their_corners(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double mhz;
+    } corners[] = {
+#define CORNER(name, mhz) {#name, mhz},
+#include "backend/htp/power/corners.def"
+#undef CORNER
+    };
+    static const struct {
+        const char *name, *corner;
+    } rows[] = {
+#define POWER(name, corner, mhz) {name, #corner},
+#include "device/power.def"
+#undef POWER
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        uint32_t found = 0;
+        for (size_t k = 0; k < sizeof corners / sizeof corners[0]; k++) {
+            const char *scale = "DCVS_VOLTAGE_", *name = corners[k].name;
+            const char *last = strstr(name, "CORNER_"); // VCORNER_SVS, CORNER_DISABLE
+            if (strncmp(name, scale, strlen(scale)) != 0 || !last ||
+                strcmp(last + 7, rows[i].corner) != 0)
+                continue;
+            near(qd_power_clock(rows[i].name), corners[k].mhz / 1500);
+            found++;
+        }
+        assert_int_equal(found, 1);
+    }
+    assert_true(qd_power_clock("burst") == 1 && qd_power_clock("warp") == 0);
 }
 
 static void an_empty_graph_costs_the_start(void **state) {
@@ -307,6 +361,8 @@ int main(int argc, char **argv) {
         cmocka_unit_test(a_concat_in_place_is_free_in_fp16),
         cmocka_unit_test(a_concat_of_integers_takes_its_bytes_twice),
         cmocka_unit_test(what_exceeds_a_share_of_vtcm_spills),
+        cmocka_unit_test(options_slow_units_down),
+        cmocka_unit_test(profiles_have_the_clocks_of_their_corners),
         cmocka_unit_test(an_empty_graph_costs_the_start),
         cmocka_unit_test(chips_have_many_names),
         cmocka_unit_test(the_longest_part_binds),

@@ -47,8 +47,8 @@ static const char *doubts(net *n, const char *chip, qd_precision p, const char *
     qd_doubt list[QD_MAX_DOUBTS];
     const qd_chip *c = qd_chip_find(chip);
     assert_int_equal(qd_cut(&n->g, &n->s), QRN_OK);
-    assert_int_equal(qd_estimate_of(&n->s, c, p, 0, n->g.arena, &n->e), QRN_OK);
-    const qd_case all = {&n->g, &n->s, c, lent_to, p, &n->e, n_elsewhere, false};
+    assert_int_equal(qd_estimate_of(&n->s, c, p, n->options, n->g.arena, &n->e), QRN_OK);
+    const qd_case all = {&n->g, &n->s, c, lent_to, p, &n->e, n->options, n_elsewhere, false};
     uint32_t count = qd_doubts_of(&all, list);
     words[0] = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -186,6 +186,19 @@ static void several_precisions_in_one(void **state) {
     assert_non_null(strstr(d[0].text, "counts as a16w8"));
 }
 
+static void options_that_nobody_measured(void **state) {
+    net *n = *state;
+    ordinary(n, 1, 8);
+    n->options = &(const qd_options){.vtcm_bytes = 8 << 20, .hvx_threads = 4, .clock = 1};
+    EXPECT("", QD_W8A8);
+    n->options = &(const qd_options){.clock = 0.7};
+    EXPECT("power ", QD_W8A8);
+    n->options = &(const qd_options){.hvx_threads = 3};
+    EXPECT("threads ", QD_W8A8);
+    n->options = &(const qd_options){.vtcm_bytes = 4 << 20};
+    EXPECT("vtcm ", QD_W8A8);
+}
+
 #define T(name) cmocka_unit_test_setup_teardown(name, make, drop)
 
 int main(void) {
@@ -205,6 +218,7 @@ int main(void) {
         T(divisions_rest_on_one_run),
         T(what_is_guessed_or_left_out),
         T(lent_constants),
+        T(options_that_nobody_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

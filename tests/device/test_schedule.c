@@ -172,8 +172,9 @@ static void check_operands(const net *n, const qd_schedule *s) {
 
 static void check_all(net *n, const qd_schedule *s) {
     qd_estimate e;
+    const qd_options options = {.vtcm_bytes = s->vtcm_bytes, .hvx_threads = s->hvx_threads};
     assert_int_equal(
-        qd_estimate_of(&n->s, qd_chip_find(s->chip), s->precision, s->vtcm_bytes, n->g.arena, &e),
+        qd_estimate_of(&n->s, qd_chip_find(s->chip), s->precision, &options, n->g.arena, &e),
         QRN_OK);
     assert_int_equal(s->n_slots, n->s.n);
     check_tiles(s);
@@ -317,6 +318,33 @@ static void options_that_nobody_measured_are_marked(void **state) {
                          QRN_E_ARGUMENT);
 }
 
+// A schedule that was stored at full power, and one that is made for less.
+static void a_slower_clock_gives_the_same_either_way(void **state) {
+    net *n = *state;
+    uint32_t x = value(n, 32, 256, 1), y = value(n, 32, 256, 0), z = value(n, 32, 256, 2);
+    OP(n, "Conv2d", y, x, filter(n, 3, 256, 256));
+    OP(n, "Sigmoid", z, y);
+    double clock = qd_power_clock("balanced");
+    near(clock, 0.7);
+    qd_schedule full = schedule(n, "SM8650", QD_W8A8, NULL), later = full;
+    qd_schedule made = schedule(n, "SM8650", QD_W8A8, &(qd_options){.clock = clock});
+    near(made.start, full.start / 0.7);
+    near(made.core, full.core / 0.7);
+    near(made.memory, full.memory);
+    qd_reclock(&later, clock);
+    near(later.us, made.us);
+    near(later.start, made.start);
+    near(later.core, made.core);
+    near(later.slots[1].end, made.us);
+    check_timeline(&later);
+    assert_int_equal(later.marks, QD_MARK_POWER);
+    assert_int_equal(made.marks, QD_MARK_POWER);
+    assert_string_equal(qd_mark_text(made.marks), "less than full power");
+    later = schedule(n, "SM8650", QD_W8A8, NULL);
+    qd_reclock(&later, 1);
+    assert_true(later.us == schedule(n, "SM8650", QD_W8A8, NULL).us && later.marks == 0);
+}
+
 static void a_graph_without_steps_ends_at_the_start(void **state) {
     net *n = *state;
     uint32_t x = value(n, 8, 8, 1), y = value(n, 8, 8, 2);
@@ -415,6 +443,7 @@ int main(void) {
         TEST(a_tensor_that_waits_leaves_when_there_is_no_room),
         TEST(weights_are_fetched_ahead),
         TEST(options_that_nobody_measured_are_marked),
+        TEST(a_slower_clock_gives_the_same_either_way),
         TEST(a_graph_without_steps_ends_at_the_start),
         TEST(what_must_hold_holds_for_random_graphs),
         TEST(thousands_of_tensors_wait),

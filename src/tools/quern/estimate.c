@@ -15,12 +15,17 @@
 
 typedef struct estimate_options {
     qt_input_options in; // dims
-    const char *soc, *precision, *trace, *page;
-    uint64_t arch, top;
+    const char *soc, *precision, *trace, *page, *power;
+    uint64_t arch, top, vtcm, hvx_threads;
     bool json, steps, allow_fp16;
 } estimate_options;
 
 #define AT(field) offsetof(estimate_options, field)
+
+// Those of device/power.def, which the tests compare.
+#define QT_POWERS                                                                                  \
+    "burst|sustained_high_performance|high_performance|balanced|low_balanced|high_power_saver|"    \
+    "power_saver|low_power_saver|extreme_power_saver"
 
 static const qt_flag flags[] = {
     {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL,
@@ -28,6 +33,9 @@ static const qt_flag flags[] = {
     {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "a SoC of this architecture"},
     {"precision", 'p', QT_CHOICE, "P", AT(precision), "fp16|a8w8|a16w8",
      "default: all three, or the model's own"},
+    {"power", 0, QT_CHOICE, "P", AT(power), QT_POWERS, "power profile (default burst)"},
+    {"vtcm", 0, QT_COUNT, "MB", AT(vtcm), NULL, "fast memory (default: all of the SoC's)"},
+    {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads (default 4)"},
     {"steps", 0, QT_BOOL, NULL, AT(steps), NULL, "list the steps by their time, and advice"},
     {"top", 0, QT_COUNT, "N", AT(top), NULL, "at most so many steps (default 20)"},
     {"trace", 0, QT_FILE, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
@@ -47,7 +55,7 @@ static qrn_status find_peak(const qt_network *net, qt_estimate *out) {
     qd_schedule plan;
     qrn_arena *arena = qrn_arena_create();
     qrn_status s = arena ? qd_schedule_of(&net->graph, &net->steps, out->at.chip, out->precision,
-                                          NULL, arena, &plan)
+                                          &out->at.run, arena, &plan)
                          : QRN_FAIL(QRN_E_MEM, "estimate: out of memory");
     if (s == QRN_OK)
         out->peak_vtcm = plan.peak_bytes;
@@ -71,7 +79,7 @@ int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, q
     *out = (qt_estimate){.net = net, .at = *at, .precision = p, .known = qd_has_data(at->chip, p)};
     if (!out->known)
         return QT_EXIT_OK;
-    if (qd_estimate_of(&net->steps, at->chip, p, 0, net->graph.arena, &out->e) == QRN_OK &&
+    if (qd_estimate_of(&net->steps, at->chip, p, &at->run, net->graph.arena, &out->e) == QRN_OK &&
         find_peak(net, out) == QRN_OK && add_parts(net, out)) {
         bool several = (net->products & (net->products - 1)) != 0;
         const qd_case c = {.graph = &net->graph,
@@ -80,6 +88,7 @@ int qt_estimate_of(const qt_network *net, const qt_target *at, qd_precision p, q
                            .lent_to = at->lent_to,
                            .precision = p,
                            .e = &out->e,
+                           .options = &at->run,
                            .n_elsewhere = net->n_refused,
                            .mixed = several && p == qd_precision_of(&net->graph, &net->steps)};
         out->n_doubts = qd_doubts_of(&c, out->doubts);
@@ -134,11 +143,32 @@ static int add_target(const estimate_options *o, const qt_target *at, work *w) {
     return code;
 }
 
+// How the graph runs, by the flags.
+static int set_run(const estimate_options *o, qt_target *at) {
+    if (o->vtcm > at->chip->vtcm_mb) {
+        qt_error("--vtcm %llu: %s has %u MB of VTCM; give 1 to %u", (unsigned long long)o->vtcm,
+                 at->chip->name, at->chip->vtcm_mb, at->chip->vtcm_mb);
+        return QT_EXIT_USAGE;
+    }
+    if (o->hvx_threads > QD_HVX_THREADS) {
+        qt_error("--hvx-threads %llu: the constants stand for %u; give 1 to %u",
+                 (unsigned long long)o->hvx_threads, QD_HVX_THREADS, QD_HVX_THREADS);
+        return QT_EXIT_USAGE;
+    }
+    at->run = (qd_options){.vtcm_bytes = o->vtcm << 20,
+                           .hvx_threads = (uint32_t)o->hvx_threads,
+                           .clock = o->power ? qd_power_clock(o->power) : 1,
+                           .lent = at->lent_to != NULL};
+    return QT_EXIT_OK;
+}
+
 static int make_rows(const estimate_options *o, bool every, work *w) {
     for (uint32_t i = 0; every ? i < MAX_NETS && qd_chip_at(i) : i == 0; i++) {
         const qd_chip *chip = qd_chip_at(i);
         qt_target at = {.chip = chip, .soc = chip->soc, .arch = chip->arch};
         int code = every ? QT_EXIT_OK : qt_find_target(o->soc, o->arch, &at);
+        if (code == QT_EXIT_OK)
+            code = set_run(o, &at);
         if (code == QT_EXIT_OK)
             code = add_target(o, &at, w);
         if (code != QT_EXIT_OK)
@@ -158,12 +188,12 @@ static qrn_status look_closer(qt_estimates *r) {
     const qt_network *net = r->net;
     if (!first->known)
         return QRN_OK;
-    QRN_TRY(qd_advise(&net->graph, &net->steps, &first->e, first->at.chip, first->precision, 0,
-                      net->graph.arena, &r->advice));
+    QRN_TRY(qd_advise(&net->graph, &net->steps, &first->e, first->at.chip, first->precision,
+                      &first->at.run, net->graph.arena, &r->advice));
     if (!qt_find_hints(&r->advice, net->steps.n, net->graph.arena, &r->hints))
         return QRN_FAIL(QRN_E_MEM, "estimate: out of memory");
-    return qd_schedule_of(&net->graph, &net->steps, first->at.chip, first->precision, NULL,
-                          net->graph.arena, &r->plan);
+    return qd_schedule_of(&net->graph, &net->steps, first->at.chip, first->precision,
+                          &first->at.run, net->graph.arena, &r->plan);
 }
 
 static int report(const estimate_options *o, qt_estimates *r) {
@@ -184,13 +214,16 @@ static int report(const estimate_options *o, qt_estimates *r) {
 
 // A binary was compiled for one chip in one precision: nothing can be chosen any more.
 static int of_binary(const estimate_options *o, const char *path) {
-    const char *flag = o->soc         ? "--soc"
-                       : o->arch      ? "--arch"
-                       : o->precision ? "--precision"
-                       : o->page      ? "--html"
-                                      : NULL;
+    const char *flag = o->soc           ? "--soc"
+                       : o->arch        ? "--arch"
+                       : o->precision   ? "--precision"
+                       : o->page        ? "--html"
+                       : o->vtcm        ? "--vtcm"
+                       : o->hvx_threads ? "--hvx-threads"
+                                        : NULL;
     if (!flag)
-        return qt_estimate_binary(path, o->json, o->steps, o->top ? o->top : 20, o->trace);
+        return qt_estimate_binary(path, o->json, o->steps, o->top ? o->top : 20, o->trace,
+                                  o->power ? qd_power_clock(o->power) : 1);
     qt_error("%s does not apply to a context binary, whose schedule is stored: estimate the model",
              flag);
     return QT_EXIT_USAGE;

@@ -36,6 +36,7 @@ typedef struct qt_target {
     const qd_chip *chip;
     const char *lent_to; // a SoC without constants of its own; NULL: fitted
     uint32_t soc, arch;  // that the model is partitioned for; soc 0: the architecture alone
+    qd_options run;      // how it runs there; all zero: as the measurements were made
 } qt_target;
 
 // By a name or number of a chip or device (NULL: the default), or by an architecture (0: none).
@@ -117,7 +118,9 @@ int qt_print_slots(const qd_schedule *s, uint64_t top);
 // Writes a schedule as a trace; `ops`: of its graph, or NULL. False after a message.
 bool qt_schedule_trace(const qd_schedule *s, const qd_op *ops, const char *path);
 // Reports what a context binary holds (estimate_binary.c).
-int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace);
+// `clock`: of the core, as qd_options has it.
+int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace,
+                       double clock);
 bool qt_estimate_page(const qt_estimates *r, const char *path);
 
 #endif

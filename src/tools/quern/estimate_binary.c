@@ -29,6 +29,7 @@ typedef struct reporting {
     const char *path, *trace;
     bool json, steps;
     uint64_t top;
+    double clock;
     json_t *list;
     double ms; // of the first one
     bool reported;
@@ -41,6 +42,7 @@ static int report_graph(reporting *t, const QnnSystemContext_GraphInfoV3_t *g, q
         return QT_EXIT_FAILURE;
     if (!known)
         return QT_EXIT_OK;
+    qd_reclock(&s, t->clock);
     if (!t->reported && t->trace && !qt_schedule_trace(&s, NULL, t->trace))
         return QT_EXIT_FAILURE;
     t->ms = t->reported ? t->ms : s.us / 1e3;
@@ -66,13 +68,15 @@ static int report(reporting *t, const qt_binary *b) {
     return code;
 }
 
-int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace) {
+int qt_estimate_binary(const char *path, bool json, bool steps, uint64_t top, const char *trace,
+                       double clock) {
     qt_binary b = {0};
     reporting t = {.path = path,
                    .trace = trace,
                    .json = json,
                    .steps = steps,
                    .top = top,
+                   .clock = clock,
                    .list = json_array()};
     int code = qt_binary_open(path, &b);
     if (code == QT_EXIT_OK)

@@ -267,7 +267,7 @@ static void put_roof(FILE *f, const qt_estimates *r, decades dx, decades dy) {
     const qt_estimate *row = &r->rows[0];
     const qd_chip *c = row->at.chip;
     const qd_step full = {.kind = QD_MATRIX, .padded = 1e9};
-    double peak = 1e6 / qd_time_of(&full, c, row->precision, 0).matrix; // GMAC/s
+    double peak = 1e6 / qd_time_of(&full, c, row->precision, &row->at.run).matrix; // GMAC/s
     double knee = peak / c->ddr, low = pow(10, dx.from);
     double wide = WIDTH - LEFT - RIGHT;
     fprintf(f,

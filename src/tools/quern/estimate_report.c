@@ -110,7 +110,7 @@ static void print_advice(const qt_estimates *all) {
         qt_print("       %u node%s off the NPU: each way back to it costs another start of "
                  "%.3f ms\n",
                  all->net->n_refused, all->net->n_refused == 1 ? " falls" : "s fall",
-                 qd_start_us(r->at.chip, r->precision) / 1e3);
+                 qd_start_us(r->at.chip, r->precision, &r->at.run) / 1e3);
 }
 
 // --- the report

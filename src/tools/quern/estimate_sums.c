@@ -111,7 +111,7 @@ double *qt_part_us(const qt_network *net, const qt_estimate *row) {
                 core += qd_core(&row->e.steps[i]);
                 memory += row->e.steps[i].memory;
             }
-        us[k] = qd_total(qd_start_us(row->at.chip, row->precision), core, memory);
+        us[k] = qd_total(qd_start_us(row->at.chip, row->precision, &row->at.run), core, memory);
     }
     return us;
 }
