@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#define LARGE 131072                      // values of a tensor that is divided among threads
 #define MOST_GRAM_BYTES ((size_t)2 << 30) // for all layers; others are rounded plainly
 
 struct qz_run {
@@ -20,15 +21,57 @@ struct qz_run {
     ox_result model;
     qrn_strmap by_tensor; // QNN tensor name -> qz_value
     void **in, **out;
+    qz_stats *parts;  // of large tensors, one for each of the pool's threads
+    uint32_t n_parts; // 0: none
     // While importing: values whose tensors are known at its end.
     const ox_val **vals;
     uint32_t n_vals, cap_vals;
     bool no_memory;
 };
 
-// What is asked for of all values, inputs of the model too.
-static void look_at(qz_value *v, const float *x, size_t n) {
-    qz_stats_add(&v->stats, x, n);
+typedef struct adding {
+    qz_stats *parts;
+    const float *x;
+    size_t n, each;
+} adding;
+
+static void add_part(void *arg, uint32_t task) {
+    const adding *a = arg;
+    size_t first = task * a->each;
+    if (first < a->n)
+        qz_stats_add(&a->parts[task], a->x + first,
+                     a->n - first < a->each ? a->n - first : a->each);
+}
+
+// Large tensors are divided among the threads: statistics add exactly.
+static void add_values(qz_run *r, qz_value *v, const float *x, size_t n) {
+    if (r->n_parts < 2 || n < LARGE) {
+        qz_stats_add(&v->stats, x, n);
+        return;
+    }
+    const size_t step = 16 * QZ_SIZES_STEP; // the same values count whatever the division
+    adding a = {r->parts, x, n, (n / r->n_parts / step + 1) * step};
+    qrn_pool_run(r->pool, add_part, &a, r->n_parts);
+    for (uint32_t i = 0; i < r->n_parts; i++) {
+        qz_stats_merge(&v->stats, &r->parts[i]);
+        qz_stats_clear(&r->parts[i]);
+    }
+}
+
+static qrn_status make_parts(qz_run *r, const qz_run_options *opt) {
+    uint32_t n = qrn_pool_threads(r->pool);
+    if (n < 2 || !(r->parts = qrn_calloc(n * sizeof *r->parts)))
+        return QRN_OK;
+    for (; r->n_parts < n; r->n_parts++)
+        QRN_TRY(qz_stats_init(&r->parts[r->n_parts], opt->histograms));
+    return QRN_OK;
+}
+
+// What is asked for of all values, inputs of the model too. Those inside of quantized ops get no
+// range.
+static void look_at(qz_run *r, qz_value *v, const float *x, size_t n) {
+    if (!v->fused)
+        add_values(r, v, x, n);
     if (v->channels)
         qz_channels_add(v->channels, x, n, v->channel_last);
     for (qz_patches *p = v->patches; p; p = p->next)
@@ -45,7 +88,7 @@ static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
         n *= t->dims[i];
     if (v->gram && t->rank && t->dims[t->rank - 1] == v->gram->depth)
         qz_gram_add(v->gram, t->data, n / v->gram->depth);
-    look_at(v, t->data, n);
+    look_at(r, v, t->data, n);
 }
 
 static void note(void *ctx, const ox_val *v) {
@@ -188,6 +231,8 @@ static qrn_status start(qz_run *r, const qz_run_options *opt) {
         return QRN_FAIL(QRN_E_UNSUPPORTED, "the model computes nothing from its inputs");
     if (opt->shapes_only)
         return QRN_OK;
+    qz_plan_fused(r->graph);
+    QRN_TRY(make_parts(r, opt));
     QRN_TRY(qc_graph_finalize(g));
     r->in = make_buffers(g->inputs, g->n_inputs);
     r->out = make_buffers(g->outputs, g->n_outputs);
@@ -217,6 +262,9 @@ void qz_run_close(qz_run *r) {
         free_buffers(r->out, r->model.graph->n_outputs);
         qc_graph_destroy(r->model.graph);
     }
+    for (uint32_t i = 0; i < r->n_parts; i++)
+        qz_stats_free(&r->parts[i]);
+    qrn_free(r->parts);
     qrn_strmap_clear(&r->by_tensor);
     qrn_free(r->vals);
     qc_close(r->client);
@@ -240,7 +288,7 @@ qrn_status qz_run_sample(qz_run *r) {
         qz_value *v = qz_find(r->graph, p->name);
         const void *x = qz_run_buffer(r, i);
         if (x && v && qz_is_activation(v) && p->tensor->t.v1.dataType == QNN_DATATYPE_FLOAT_32)
-            look_at(v, x, qc_tensor_count(p->tensor));
+            look_at(r, v, x, qc_tensor_count(p->tensor));
         if (x && v && v->gram && p->rank && p->dims[p->rank - 1] == v->gram->depth)
             qz_gram_add(v->gram, x, qc_tensor_count(p->tensor) / v->gram->depth);
     }

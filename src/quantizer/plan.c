@@ -155,6 +155,12 @@ static void fuse_clips(const qz_graph *g, const ox_node *n) {
             x->fused = true;
 }
 
+void qz_plan_fused(qz_graph *g) {
+    const ox_graph *og = g->model->graph;
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        fuse_clips(g, &og->nodes[i]);
+}
+
 static void note_constants(qz_graph *g) {
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
@@ -173,10 +179,9 @@ static void note_constants(qz_graph *g) {
 qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme) {
     const ox_graph *og = g->model->graph;
     note_constants(g);
-    for (uint32_t i = 0; i < og->n_nodes; i++) {
+    for (uint32_t i = 0; i < og->n_nodes; i++)
         fix(g, &og->nodes[i]);
-        fuse_clips(g, &og->nodes[i]);
-    }
+    qz_plan_fused(g);
     for (uint32_t i = 0; i < og->n_nodes; i++)
         if (!qz_is(&og->nodes[i], "Concat"))
             share_moved(g, &og->nodes[i]);
@@ -241,6 +246,10 @@ static void choose_range(qz_value *v, const qz_scheme *scheme, unsigned bits) {
         qz_stats_percentile(&v->stats, scheme->tail, &v->low, &v->high);
     else if (scheme->method == QZ_LEAST_ERROR)
         qz_stats_least_error(&v->stats, bits, &v->low, &v->high);
+    else if (scheme->method == QZ_SQNR)
+        qz_stats_best_sqnr(&v->stats, bits, &v->low, &v->high);
+    else if (scheme->method == QZ_ENTROPY)
+        qz_stats_entropy(&v->stats, bits, &v->low, &v->high);
     if (bits == 16 && scheme->method == QZ_MINMAX && !v->data) {
         v->low *= HEADROOM;
         v->high *= HEADROOM;
@@ -276,7 +285,7 @@ static void choose_encoding(const qz_graph *g, qz_value *v, const qz_scheme *sch
         choose_range(v, scheme, bits);
     if (!v->fixed && scheme->useful_ranges && !v->shared)
         qz_useful_range(g, v, bits, &v->low, &v->high);
-    v->enc = qz_encode(v, bits, v->symmetric);
+    v->enc = qz_encode(v, bits, v->symmetric || (scheme->symmetric && !v->fixed));
 }
 
 // --- float16 islands

@@ -7,7 +7,7 @@
 
 #include "quantizer/graph.h"
 
-typedef enum qz_method { QZ_MINMAX, QZ_PERCENTILE, QZ_LEAST_ERROR } qz_method;
+typedef enum qz_method { QZ_MINMAX, QZ_PERCENTILE, QZ_LEAST_ERROR, QZ_SQNR, QZ_ENTROPY } qz_method;
 
 typedef struct qz_scheme {
     unsigned act_bits;    // 8 or 16; 0: activations stay float
@@ -16,12 +16,16 @@ typedef struct qz_scheme {
     qz_method method;     // for activations
     double float_below_db; // 16-bit values that lose more than this stay float; 0: none does
     double tail;           // QZ_PERCENTILE: share of the values cut off at each end
+    bool symmetric;        // ranges of activations have 0 in the middle
+    bool per_tensor;       // one scale for each weight
     bool only_given;       // constants that no file of encodings lists stay float
     bool useful_ranges;    // ranges end where the op that reads a value is flat
     bool adaround;         // weights of layers with patches are rounded by them
     bool correct_bias;     // biases make up for what rounding does to the mean of a layer's results
 } qz_scheme;
 
+// Marks values inside of quantized ops, which need no range. Before calibration.
+void qz_plan_fused(qz_graph *g);
 // Joins values that share an encoding and applies the rules of ops. After calibration; before
 // statistics of several graphs are joined (qz_plan_alike).
 qrn_status qz_plan_shares(qz_graph *g, const qz_scheme *scheme);

@@ -9,13 +9,23 @@
 #include <string.h>
 
 #define HALF (QZ_BINS / 2)
-#define LEAST_EXPONENT (-140) // below the smallest float: an empty histogram
+#define BLOCK 2048              // values that are looked at together, in the first-level cache
+#define FEW 4096                // values of a tensor of which all sizes are counted; of others ...
+#define EVERY_NTH QZ_SIZES_STEP // ... these: channels are multiples of 16
+#define LEAST_EXPONENT (-140)   // below the smallest float: an empty histogram
 
 qrn_status qz_stats_init(qz_stats *s, bool bins) {
     *s = (qz_stats){.above = INFINITY, .exponent = LEAST_EXPONENT};
     if (bins && !(s->bins = qrn_calloc(QZ_BINS * sizeof *s->bins)))
         return QRN_FAIL(QRN_E_MEM, "out of memory for a histogram");
     return QRN_OK;
+}
+
+void qz_stats_clear(qz_stats *s) {
+    uint64_t *bins = s->bins;
+    if (bins)
+        memset(bins, 0, QZ_BINS * sizeof *bins);
+    *s = (qz_stats){.above = INFINITY, .exponent = LEAST_EXPONENT, .bins = bins};
 }
 
 void qz_stats_free(qz_stats *s) {
@@ -45,17 +55,57 @@ static int exponent_for(double x) {
     return e - 10 - (edge ? 1 : 0);
 }
 
-static void count(qz_stats *s, const float *x, size_t n, double low, double high) {
-    int a = exponent_for(low), b = exponent_for(high);
-    widen(s, a > b ? a : b);
+static void count_one_by_one(qz_stats *s, const float *x, size_t n) {
     double per = ldexp(1, -s->exponent);
     for (size_t i = 0; i < n; i++)
         if (isfinite(x[i]))
             s->bins[(int)floor((double)x[i] * per) + HALF]++;
 }
 
-static void count_sizes(qz_stats *s, const float *x, size_t n) {
+// The bins of finite values: floor(x * per) + HALF. The product is exact but where it underflows,
+// which must not bring a negative value to bin 0.
+static void find_bins(const float *restrict x, float per, size_t n, int32_t *restrict bin) {
     for (size_t i = 0; i < n; i++) {
+        float y = x[i] * per;
+        int32_t t = (int32_t)y;
+        bin[i] = t + HALF - (y < (float)t) - ((x[i] < 0) & (y == 0));
+    }
+}
+
+// Two counters for each bin: the same bin twice in a row does not wait.
+static void count_fast(qz_stats *s, const float *x, size_t n) {
+    uint32_t few[2][QZ_BINS] = {{0}};
+    int32_t bin[BLOCK];
+    float per = ldexpf(1, -s->exponent);
+    for (size_t at = 0, m; at < n; at += m) {
+        m = n - at < BLOCK ? n - at : BLOCK;
+        find_bins(x + at, per, m, bin);
+        for (size_t i = 0; i + 2 <= m; i += 2) {
+            few[0][bin[i]]++;
+            few[1][bin[i + 1]]++;
+        }
+        if (m & 1)
+            few[0][bin[m - 1]]++;
+    }
+    for (int i = 0; i < QZ_BINS; i++)
+        s->bins[i] += (uint64_t)few[0][i] + few[1][i];
+}
+
+static void count(qz_stats *s, const float *x, size_t n, bool all_finite, double low, double high) {
+    int a = exponent_for(low), b = exponent_for(high);
+    widen(s, a > b ? a : b);
+    bool fits = s->exponent > -126 && s->exponent < 126; // 2^-exponent is a normal float
+    for (size_t at = 0, m; at < n; at += m) {            // 32-bit counters hold that many
+        m = n - at < 1u << 30 ? n - at : 1u << 30;
+        if (all_finite && fits)
+            count_fast(s, x + at, m);
+        else
+            count_one_by_one(s, x + at, m);
+    }
+}
+
+static void count_sizes(qz_stats *s, const float *x, size_t n) {
+    for (size_t i = 0; i<n; i += n> FEW ? EVERY_NTH : 1) {
         uint32_t bits;
         memcpy(&bits, &x[i], sizeof bits);
         int e = (int)(bits >> 23 & 255) - 127 + 40;
@@ -74,36 +124,102 @@ double qz_stats_middle(const qz_stats *s) {
     return all ? ldexp(1.5, i - 40) : 0;
 }
 
-void qz_stats_add(qz_stats *s, const float *x, size_t n) {
-    float low = INFINITY, high = -INFINITY, above = INFINITY;
-    uint64_t finite = 0, masked = 0, bad = 0;
+// What one pass over values finds.
+typedef struct extent {
+    float low, high, above;
+    uint64_t finite, masked, bad;
+} extent;
+
+// Vectors that every machine has: four of four numbers, so that no result is waited for.
+typedef float floats __attribute__((vector_size(16)));
+typedef int32_t masks __attribute__((vector_size(16)));
+#define CHOOSE(m, a, b) ((floats)(((m) & (masks)(a)) | (~(m) & (masks)(b))))
+
+// Least and largest value, and whether none of them is NaN.
+static bool find_extent(const float *x, size_t n, float *least, float *largest) {
+    floats low[4], high[4];
+    masks nan[4];
+    bool bad = false;
+    size_t i = 0;
+    for (int k = 0; k < 4; k++) {
+        low[k] = (floats){INFINITY, INFINITY, INFINITY, INFINITY};
+        high[k] = -low[k];
+        nan[k] = (masks){0};
+    }
+    for (; i + 16 <= n; i += 16)
+        for (int k = 0; k < 4; k++) {
+            floats v;
+            memcpy(&v, x + i + 4 * k, sizeof v);
+            low[k] = CHOOSE(v < low[k], v, low[k]);
+            high[k] = CHOOSE(v > high[k], v, high[k]);
+            nan[k] |= v != v;
+        }
+    *least = low[0][0];
+    *largest = high[0][0];
+    for (int k = 0; k < 16; k++) {
+        float a = low[k / 4][k % 4], b = high[k / 4][k % 4];
+        *least = a < *least ? a : *least;
+        *largest = b > *largest ? b : *largest;
+        bad |= nan[k / 4][k % 4] != 0;
+    }
+    for (; i < n; i++) {
+        *least = x[i] < *least ? x[i] : *least;
+        *largest = x[i] > *largest ? x[i] : *largest;
+        bad |= isnan(x[i]);
+    }
+    return !bad;
+}
+
+static void look_at_each(extent *e, const float *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         float v = x[i];
         if (!isfinite(v)) {
-            masked += v < 0;
-            bad += !(v < 0);
+            e->masked += v < 0;
+            e->bad += !(v < 0);
             continue;
         }
-        finite++;
-        low = v < low ? v : low;
-        high = v > high ? v : high;
+        e->finite++;
+        e->low = v < e->low ? v : e->low;
+        e->high = v > e->high ? v : e->high;
         if ((double)v <= QZ_MASKED)
-            masked++;
-        else if (v < above)
-            above = v;
+            e->masked++;
+        else if (v < e->above)
+            e->above = v;
     }
+}
+
+// Most blocks hold plain numbers alone; only others are looked at one by one.
+static void look(extent *e, const float *x, size_t n) {
+    for (size_t at = 0, m; at < n; at += m) {
+        float low, high;
+        m = n - at < BLOCK ? n - at : BLOCK;
+        bool plain = find_extent(x + at, m, &low, &high);
+        if (!plain || (double)low <= QZ_MASKED || !isfinite(high)) {
+            look_at_each(e, x + at, m);
+            continue;
+        }
+        e->low = low < e->low ? low : e->low;
+        e->high = high > e->high ? high : e->high;
+        e->above = low < e->above ? low : e->above;
+        e->finite += m;
+    }
+}
+
+void qz_stats_add(qz_stats *s, const float *x, size_t n) {
+    extent e = {.low = INFINITY, .high = -INFINITY, .above = INFINITY};
+    look(&e, x, n);
     count_sizes(s, x, n);
-    s->n_nan += bad;
-    s->n_masked += masked;
-    if ((double)above < s->above)
-        s->above = (double)above;
-    if (!finite)
+    s->n_nan += e.bad;
+    s->n_masked += e.masked;
+    if ((double)e.above < s->above)
+        s->above = (double)e.above;
+    if (!e.finite)
         return;
-    s->min = s->n && s->min < (double)low ? s->min : (double)low;
-    s->max = s->n && s->max > (double)high ? s->max : (double)high;
-    s->n += finite;
+    s->min = s->n && s->min < (double)e.low ? s->min : (double)e.low;
+    s->max = s->n && s->max > (double)e.high ? s->max : (double)e.high;
+    s->n += e.finite;
     if (s->bins)
-        count(s, x, n, (double)low, (double)high);
+        count(s, x, n, e.finite == n, (double)e.low, (double)e.high);
 }
 
 void qz_stats_merge(qz_stats *s, const qz_stats *from) {
@@ -125,57 +241,4 @@ void qz_stats_merge(qz_stats *s, const qz_stats *from) {
     int by = s->exponent - from->exponent;
     for (int i = -HALF; i < HALF; i++)
         s->bins[(by > 11 ? (i < 0 ? -1 : 0) : i >> by) + HALF] += from->bins[i + HALF];
-}
-
-void qz_stats_percentile(const qz_stats *s, double tail, double *low, double *high) {
-    double width = ldexp(1, s->exponent), most = tail * (double)s->n;
-    uint64_t below = 0, over = 0;
-    int first = 0, last = QZ_BINS - 1;
-    *low = s->min;
-    *high = s->max;
-    if (!s->bins || !s->n)
-        return;
-    while (first < last && (double)(below + s->bins[first]) <= most)
-        below += s->bins[first++];
-    while (last > first && (double)(over + s->bins[last]) <= most)
-        over += s->bins[last--];
-    double a = width * (first - HALF), b = width * (last - HALF + 1);
-    *low = a > s->min ? a : s->min;
-    *high = b < s->max ? b : s->max;
-}
-
-// Squared error of the values in a histogram that are clipped to [low, high] in steps of that.
-static double error_of(const qz_stats *s, double low, double high, double steps) {
-    double width = ldexp(1, s->exponent), step = (high - low) / steps, sum = 0;
-    for (int i = 0; i < QZ_BINS; i++) {
-        if (!s->bins[i])
-            continue;
-        double x = width * (i - HALF + 0.5), d = x < low ? low - x : x > high ? x - high : 0;
-        sum += (double)s->bins[i] * (d * d + step * step / 12);
-    }
-    return sum;
-}
-
-void qz_stats_least_error(const qz_stats *s, unsigned bits, double *low, double *high) {
-    double steps = ldexp(1, (int)bits) - 1, best = INFINITY;
-    double a0 = s->min < 0 ? s->min : 0, b0 = s->max > 0 ? s->max : 0, a = a0, b = b0;
-    *low = s->min;
-    *high = s->max;
-    if (!s->bins || !s->n || bits > 8) // the bins are wider than the steps
-        return;
-    for (int round = 0; round < 2; round++) // one end after the other, twice
-        for (int end = 0; end < 2; end++) {
-            double kept_a = a, kept_b = b;
-            for (int k = 20; k <= 100; k++) {
-                double ta = end == 0 ? a0 * k / 100 : kept_a, tb = end ? b0 * k / 100 : kept_b;
-                double e = tb > ta ? error_of(s, ta, tb, steps) : INFINITY;
-                if (e < best) {
-                    best = e;
-                    a = ta;
-                    b = tb;
-                }
-            }
-        }
-    *low = a;
-    *high = b;
 }

@@ -17,22 +17,25 @@
 
 #define QZ_BINS 2048 // half of them below 0
 
-#define QZ_SIZES 64 // powers of two from 2^-40 on
+#define QZ_SIZES 64      // powers of two from 2^-40 on
+#define QZ_SIZES_STEP 17 // of large tensors, the values whose sizes are counted
 
 typedef struct qz_stats {
     double min, max;   // of finite values; valid where n > 0
     double above;      // smallest finite value above QZ_MASKED; +infinity: none
     uint64_t n;        // finite values
     uint64_t n_masked; // those at or below QZ_MASKED, and -infinity
-    uint64_t
-        sizes[QZ_SIZES]; // how many values are in [2^(i-40), 2^(i-39)), signs apart; zeros in none
-    uint64_t n_nan;      // NaN and +infinity: no range holds them
-    int exponent;        // of the bins' width
-    uint64_t *bins;      // [QZ_BINS], NULL: no histogram is kept
+    // How many values are in [2^(i-40), 2^(i-39)), signs apart; zeros in none. Of large tensors
+    // every 17th value is counted.
+    uint64_t sizes[QZ_SIZES];
+    uint64_t n_nan; // NaN and +infinity: no range holds them
+    int exponent;   // of the bins' width
+    uint64_t *bins; // [QZ_BINS], NULL: no histogram is kept
 } qz_stats;
 
 // An empty one; with a histogram where `bins` is set. QRN_E_MEM.
 qrn_status qz_stats_init(qz_stats *s, bool bins);
+void qz_stats_clear(qz_stats *s); // empty again
 void qz_stats_free(qz_stats *s);
 void qz_stats_add(qz_stats *s, const float *x, size_t n);
 // As if all values of `from` had been added too. A histogram is lost where `from` has none.
@@ -44,7 +47,11 @@ double qz_stats_middle(const qz_stats *s);
 
 // The range that holds all but a share of `tail` of the values at each end; by the histogram.
 void qz_stats_percentile(const qz_stats *s, double tail, double *low, double *high);
-// The range with the least squared error for that many bits; by the histogram.
+// By the histogram, for 8 bits and less, whose steps are wider than bins: the range with the least
+// squared error; the same where clipped values count three times; and that whose distribution is
+// nearest to the values' own.
 void qz_stats_least_error(const qz_stats *s, unsigned bits, double *low, double *high);
+void qz_stats_best_sqnr(const qz_stats *s, unsigned bits, double *low, double *high);
+void qz_stats_entropy(const qz_stats *s, unsigned bits, double *low, double *high);
 
 #endif

@@ -47,7 +47,7 @@ static groups groups_of(const qz_value *w, const ox_node *n, const qz_scheme *sc
                         int32_t *axis) {
     int32_t channel, summed;
     groups g = {.count = qz_count(w), .n = 1};
-    if (scheme->weight_bits == 16 || !qz_weight_axes(n, w, &channel, &summed))
+    if (scheme->weight_bits == 16 || scheme->per_tensor || !qz_weight_axes(n, w, &channel, &summed))
         return g; // the HTP has one scale for 16-bit weights (HTP-A16-03)
     uint32_t depth = w->dims[summed];
     if (scheme->block && w->rank == 2 && depth % scheme->block == 0) {

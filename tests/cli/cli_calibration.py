@@ -6,8 +6,9 @@ import time
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto as T, helper as h
+from onnx import TensorProto as T, helper as h, numpy_helper
 
+from cli_quantize import encodings
 from harness import BIN, INPUT, USAGE, model, ok, quern, refuses
 
 
@@ -30,7 +31,7 @@ def net(tmp_path_factory):
 ONE = {"QUERN_THREADS": "1"}
 # Repairs that look at samples are not part of a state.
 PLAIN = ["--repair", "none"]
-METHODS = ["minmax", "percentile", "mse"]
+METHODS = ["minmax", "percentile", "mse", "entropy"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -66,7 +67,7 @@ def test_a_killed_calibration_goes_on(net, tmp_path):
     command = lambda: ["quantize", net / "net.onnx", "-o", out, "-r", "-n", n, "--no-check", *flags]
     while (ended := killed(command(), state)) is None:
         out.unlink()
-        n *= 4  # a fast machine: the first state is written after a second
+        n *= 2  # a fast machine: the first state is written after a second
     assert ended == -9 and not out.exists()
     done = quern(*command(), "--resume")
     assert done.returncode == 0 and f"of {n} samples were done before" in done.stderr
@@ -98,6 +99,61 @@ def test_what_was_done_before_a_bad_sample_is_kept(net, tmp_path, flags):
     assert out.read_bytes() == expected and not state.exists()
     refuses(INPUT, *command, "-n", 4, says="2.raw")
     refuses(INPUT, *command, "-n", 5, "--resume", says="was of 4 samples from 0 on")
+
+
+def divergence(x, scale, zero):
+    """Kullback and Leibler, of x and its quantized values spread over the width of a step."""
+    q = np.clip(np.rint(x / scale) + zero, 0, 255)
+    spread = (q - zero + np.random.default_rng(0).random(x.shape) - 0.5) * scale
+    edges = np.linspace(x.min(), x.max(), 1500)
+    p, r = np.histogram(x, edges)[0] + 1e-3, np.histogram(spread, edges)[0] + 1e-3
+    return float((p / p.sum() * np.log(p / p.sum() * r.sum() / r)).sum())
+
+
+def test_each_method_is_best_at_what_it_promises(tmp_path):
+    rng = np.random.default_rng(4)
+    x = np.concatenate([rng.laplace(size=(50, 4096)), rng.laplace(size=(50, 4096)) * 3], 1)
+    x = x.astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    net = model(tmp_path / "net.onnx", [h.make_node("Mul", ["x", "two"], ["y"])],
+                {"x": (T.FLOAT, [1, 8192])}, {"y": (T.FLOAT, [1, 8192])}, {"two": np.float32([2])})
+    error, apart, reach = {}, {}, {}
+    for method in ("minmax", "mse", "sqnr", "entropy"):
+        ok("quantize", net, "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy", "-m", method, "-q",
+           "--no-check")
+        _, scale, zero = encodings(tmp_path / "q.onnx")["x"]
+        q = np.clip(np.rint(x / scale) + zero, 0, 255)
+        error[method] = float((((q - zero) * scale - x) ** 2).mean())
+        apart[method], reach[method] = divergence(x, scale, zero), 255 * scale
+    assert error["mse"] < 0.8 * error["minmax"]
+    assert error["mse"] <= error["sqnr"] < error["minmax"]  # clipped values count three times
+    assert reach["mse"] < reach["sqnr"] < reach["minmax"]
+    assert apart["entropy"] < apart["minmax"]
+
+
+@pytest.mark.parametrize("flags", [["--symmetric"], []])
+def test_symmetric_ranges_have_0_in_the_middle(net, tmp_path, flags):
+    ok("quantize", net / "net.onnx", "-q", "-c", net / "x.npy", "-o", tmp_path / "q.onnx", *PLAIN,
+       *flags)
+    found, x = encodings(tmp_path / "q.onnx"), np.load(net / "x.npy")
+    assert found["x0"][2] == 128 or not flags
+    assert (found["x1"][2] == 128) == bool(flags)  # behind a Relu
+    most = np.abs(x).max() / 127 if flags else (x.max() - x.min()) / 255
+    assert found["x0"][1] == pytest.approx(most, rel=1e-6)
+
+
+def test_weights_may_have_one_scale(net, tmp_path):
+    ok("quantize", net / "net.onnx", "-q", "-c", net / "x.npy", "-o", tmp_path / "q.onnx",
+       "--per-tensor", *PLAIN)
+    m = onnx.load(tmp_path / "q.onnx")
+    constants = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
+    before = onnx.load(net / "net.onnx").graph.initializer
+    original = {t.name: numpy_helper.to_array(t) for t in before}
+    scales = [constants[n.input[1]] for n in m.graph.node
+              if n.op_type == "DequantizeLinear" and n.input[0] in constants]
+    expected = [np.abs(original[f"w{i}"]).max() / 127 for i in range(4)]
+    assert len(scales) == 4 and all(s.ndim == 0 for s in scales)
+    np.testing.assert_allclose(np.array(scales), expected, rtol=1e-6)
 
 
 def test_fewer_samples_than_asked_are_a_warning(net, tmp_path):

@@ -103,6 +103,65 @@ static void numbers_that_are_none_are_counted_apart(void **state) {
     qz_stats_free(&s);
 }
 
+// Any length, with and without numbers that are none, against a plain loop.
+static void every_value_is_looked_at(void **state) {
+    (void)state;
+    static const float odd[] = {NAN, INFINITY, -INFINITY, -5000, -1000, -999, -1e-42f, 3e38f};
+    for (size_t n = 1; n < 5000; n = n * 5 / 4 + 1)
+        for (size_t kind = 0; kind < 9; kind++) {
+            fill((unsigned)(n + kind));
+            if (kind < 8)
+                values[n * 7 / 11] = odd[kind];
+            double low = INFINITY, high = -INFINITY, above = INFINITY;
+            uint64_t finite = 0, masked = 0, bad = 0;
+            for (size_t i = 0; i < n; i++) {
+                double v = (double)values[i];
+                bad += isnan(v) || v == INFINITY;
+                masked += v <= QZ_MASKED;
+                finite += isfinite(v);
+                low = isfinite(v) && v < low ? v : low;
+                high = isfinite(v) && v > high ? v : high;
+                above = isfinite(v) && v > QZ_MASKED && v < above ? v : above;
+            }
+            qz_stats s;
+            assert_int_equal(qz_stats_init(&s, true), QRN_OK);
+            qz_stats_add(&s, values, n);
+            assert_int_equal(s.n, finite);
+            assert_int_equal(s.n_masked, masked);
+            assert_int_equal(s.n_nan, bad);
+            if (finite)
+                assert_true(s.min == low && s.max == high);
+            assert_true(s.above == above);
+            uint64_t counted = 0;
+            for (int i = 0; i < QZ_BINS; i++)
+                counted += s.bins[i];
+            assert_int_equal(counted, finite);
+            qz_stats_free(&s);
+        }
+}
+
+// Tiny negative values lie below 0 whatever the width of the bins was when they came.
+static void tiny_values_keep_their_sign(void **state) {
+    (void)state;
+    float x[64];
+    for (int i = 0; i < 64; i++)
+        x[i] = ldexpf(i % 2 ? 1.f : -1.f, -149 + i / 2);
+    const float large = 1e30f;
+    qz_stats early, late;
+    assert_int_equal(qz_stats_init(&early, true), QRN_OK);
+    assert_int_equal(qz_stats_init(&late, true), QRN_OK);
+    qz_stats_add(&early, &large, 1);
+    qz_stats_add(&early, x, 64);
+    qz_stats_add(&late, x, 64);
+    qz_stats_add(&late, &large, 1);
+    check_same(&early, &late);
+    assert_int_equal(early.bins[QZ_BINS / 2 - 1], 32);
+    qz_stats_clear(&late);
+    assert_true(late.n == 0 && late.bins[QZ_BINS / 2] == 0);
+    qz_stats_free(&early);
+    qz_stats_free(&late);
+}
+
 static void a_percentile_leaves_that_share_outside(void **state) {
     (void)state;
     fill(4);
@@ -154,6 +213,8 @@ int main(void) {
         cmocka_unit_test(merging_is_as_if_all_had_been_added),
         cmocka_unit_test(bins_count_what_lies_in_them),
         cmocka_unit_test(numbers_that_are_none_are_counted_apart),
+        cmocka_unit_test(every_value_is_looked_at),
+        cmocka_unit_test(tiny_values_keep_their_sign),
         cmocka_unit_test(a_percentile_leaves_that_share_outside),
         cmocka_unit_test(the_least_error_is_less_than_that_of_the_whole_range),
     };

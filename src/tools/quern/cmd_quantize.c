@@ -28,7 +28,7 @@ typedef struct quantize_options {
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc, *repair;
     uint64_t block, threads;
     double percentile, float_below;
-    bool all_integers, float_states, no_check, json, quiet;
+    bool symmetric, per_tensor, all_integers, float_states, no_check, json, quiet;
 } quantize_options;
 
 #define AT(field) offsetof(quantize_options, field)
@@ -42,6 +42,8 @@ static const qt_flag flags[] = {
     {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
     {"block", 0, QT_COUNT, "N", AT(block), NULL,
      "one scale for each N weights of a channel, 0: for each channel"},
+    {"per-tensor", 0, QT_BOOL, NULL, AT(per_tensor), NULL, "one scale for each weight tensor"},
+    {"symmetric", 0, QT_BOOL, NULL, AT(symmetric), NULL, "activations have 0 in the middle"},
     {"float-below", 0, QT_NUMBER, "DB", AT(float_below), NULL,
      "16-bit tensors of less SNR stay float16 (default 40)"},
     {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "no tensor stays float16"},
@@ -69,7 +71,7 @@ static const qt_flag data_flags[] = {
     {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
     QT_CALIBRATION_FLAGS(quantize_options, run),
-    {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse",
+    {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy",
      "how ranges follow from samples (default minmax)"},
     {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
      "of values inside of the range (default 99.99)"},
@@ -132,6 +134,8 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
                                                : 8,
                      .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
                      .block = (uint32_t)o->block,
+                     .symmetric = o->symmetric,
+                     .per_tensor = o->per_tensor,
                      .float_below_db = o->all_integers      ? 0
                                        : o->float_below > 0 ? o->float_below
                                                             : 40,
@@ -148,6 +152,10 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
                  "things out)");
         return QT_EXIT_USAGE;
     }
+    if (o->per_tensor && o->block) {
+        qt_error("--per-tensor and --block exclude each other");
+        return QT_EXIT_USAGE;
+    }
     if (s->weight_bits == 16 && s->act_bits == 8) {
         qt_error("16-bit weights need 16-bit activations: choose a16w16");
         return QT_EXIT_USAGE;
@@ -161,10 +169,14 @@ static int read_scheme(const quantize_options *o, qz_scheme *s) {
         qt_error("--percentile %g: expected 90 to 100", o->percentile);
         return QT_EXIT_USAGE;
     }
-    if (o->method && strcmp(o->method, "percentile") == 0)
-        s->method = QZ_PERCENTILE;
-    if (o->method && strcmp(o->method, "mse") == 0)
-        s->method = QZ_LEAST_ERROR;
+    static const char *const methods[] = {[QZ_MINMAX] = "minmax",
+                                          [QZ_PERCENTILE] = "percentile",
+                                          [QZ_LEAST_ERROR] = "mse",
+                                          [QZ_SQNR] = "sqnr",
+                                          [QZ_ENTROPY] = "entropy"};
+    for (size_t i = 0; o->method && i < sizeof methods / sizeof methods[0]; i++)
+        if (strcmp(o->method, methods[i]) == 0)
+            s->method = (qz_method)i;
     return QT_EXIT_OK;
 }
 

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: MIT
+"""Calibration of ResNet-50 beside ONNX Runtime's MinMax calibration, same images and threads.
+
+calibration.py [--images N] [--threads N] [--rounds N]: prints seconds and peak memory of both, and
+the ratio. The network has random weights from a seed. Each side is one process that opens the model
+and looks at all images; its start is measured with one image and taken off, so that the figures are
+those of many images. $QUERN_BIN and $QUERN_LIB_DIR name the program.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+BLOCKS = [(64, 256, 3, 1), (128, 512, 4, 2), (256, 1024, 6, 2), (512, 2048, 3, 2)]
+
+
+def resnet50(path):
+    """ResNet-50 with its batch norms folded, as exporters write it."""
+    rng, nodes, constants = np.random.default_rng(50), [], []
+
+    def constant(name, shape, fan):
+        values = rng.standard_normal(shape).astype(np.float32) * np.float32((2 / fan) ** 0.5)
+        constants.append(numpy_helper.from_array(values, name))
+        return name
+
+    def conv(x, n_in, n_out, size, stride, name):
+        weights = constant(f"{name}.w", (n_out, n_in, size, size), n_in * size * size)
+        bias = constant(f"{name}.b", (n_out,), 100)
+        nodes.append(helper.make_node("Conv", [x, weights, bias], [name], strides=[stride, stride],
+                                      pads=[size // 2] * 4, kernel_shape=[size, size], name=name))
+        return name
+
+    def relu(x):
+        nodes.append(helper.make_node("Relu", [x], [f"{x}.relu"], name=f"{x}.relu"))
+        return f"{x}.relu"
+
+    x = relu(conv("image", 3, 64, 7, 2, "stem"))
+    nodes.append(helper.make_node("MaxPool", [x], ["pool"], kernel_shape=[3, 3], strides=[2, 2],
+                                  pads=[1, 1, 1, 1], name="pool"))
+    x, channels = "pool", 64
+    for stage, (width, out, count, stride) in enumerate(BLOCKS):
+        for i in range(count):
+            name, step = f"s{stage}.{i}", stride if i == 0 else 1
+            y = relu(conv(x, channels, width, 1, 1, f"{name}.a"))
+            y = relu(conv(y, width, width, 3, step, f"{name}.b"))
+            y = conv(y, width, out, 1, 1, f"{name}.c")
+            if i == 0:
+                x = conv(x, channels, out, 1, step, f"{name}.d")
+            nodes.append(helper.make_node("Add", [y, x], [name], name=name))
+            x, channels = relu(name), out
+    nodes.append(helper.make_node("GlobalAveragePool", [x], ["mean"], name="mean"))
+    nodes.append(helper.make_node("Flatten", ["mean"], ["flat"], name="flat"))
+    nodes.append(helper.make_node("Gemm", ["flat", constant("fc.w", (1000, 2048), 2048),
+                                           constant("fc.b", (1000,), 100)], ["logits"], transB=1,
+                                  name="fc"))
+    graph = helper.make_graph(
+        nodes, "resnet50",
+        [helper.make_tensor_value_info("image", TensorProto.FLOAT, [1, 3, 224, 224])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, 1000])], constants)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9),
+              path)
+
+
+def onnxruntime_side(model, images, threads):
+    """Runs in a process of its own."""
+    import onnxruntime
+    from onnxruntime.quantization import CalibrationDataReader, CalibrationMethod, create_calibrator
+
+    class Reader(CalibrationDataReader):
+        def __init__(self):
+            self.left = iter(np.load(images, mmap_mode="r"))
+
+        def get_next(self):
+            image = next(self.left, None)
+            return None if image is None else {"image": np.array(image)[None]}
+
+    plain = onnxruntime.InferenceSession
+
+    def session(path, sess_options=None, **rest):
+        sess_options.intra_op_num_threads = threads
+        return plain(path, sess_options=sess_options, **rest)
+
+    onnxruntime.InferenceSession = session
+    with tempfile.TemporaryDirectory() as folder:
+        calibrator = create_calibrator(model, augmented_model_path=f"{folder}/augmented.onnx",
+                                       calibrate_method=CalibrationMethod.MinMax)
+        calibrator.collect_data(Reader())
+        ranges = calibrator.compute_data().data
+    print(json.dumps({name: [float(np.ravel(v)[0]) for v in r.range_value]
+                      for name, r in ranges.items()}))
+
+
+def make(folder, n):
+    resnet50(folder / "net.onnx")
+    images = np.random.default_rng(1).standard_normal((n + 1, 3, 224, 224), np.float32)
+    np.save(folder / "many.npy", images)
+    np.save(folder / "one.npy", images[:1])
+
+
+def measure(command):
+    """(seconds, MiB at the peak, stdout)"""
+    start = time.perf_counter()
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        out = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"{command[0]} failed")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024, out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--images", type=int, default=24)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--method", default="minmax")
+    parser.add_argument("--make", help=argparse.SUPPRESS)
+    parser.add_argument("--side", nargs=2, help=argparse.SUPPRESS)
+    o = parser.parse_args()
+    if o.make:
+        make(Path(o.make), o.images)
+        return
+    if o.side:
+        onnxruntime_side(*o.side, o.threads)
+        return
+    program = os.environ.get("QUERN_BIN", "build/release/bin/quern")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        model, many, one = folder / "net.onnx", folder / "many.npy", folder / "one.npy"
+        # In a process of its own: what this one has at its peak would count for those it starts.
+        subprocess.run([sys.executable, __file__, "--images", str(o.images), "--make", name],
+                       check=True)
+        threads = ["--threads", str(o.threads)]
+        sides = {"quern": lambda data: measure([program, "quantize", model, "-q",
+                                                "--calibrate-only",
+                                                folder / "state", "-c", data, "-m", o.method,
+                                                *threads]),
+                 "onnxruntime": lambda data: measure([sys.executable, __file__, *threads, "--side",
+                                                      model, data])}
+        found = {side: {"start": [], "all": [], "mib": []} for side in sides}
+        for _ in range(o.rounds):
+            for side, run in sides.items():
+                found[side]["start"].append(run(one)[0])
+                seconds, mib, _ = run(many)
+                found[side]["all"].append(seconds)
+                found[side]["mib"].append(mib)
+        inference = measure([program, "run", model, one, "--backend", "cpu", *threads])[1]
+        per = {}
+        for side, f in found.items():
+            per[side] = (min(f["all"]) - min(f["start"])) / o.images
+            print(f"{side:12} {1000 * per[side]:7.1f} ms an image, start {min(f['start']):5.2f} s, "
+                  f"{min(f['mib']):6.0f} MiB")
+        print(f"{'ratio':12} {per['onnxruntime'] / per['quern']:7.2f}; "
+              f"one inference by quern run: {inference:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()
