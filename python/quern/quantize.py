@@ -323,18 +323,25 @@ def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
              precision: str = "a8w8", *, overrides: Mapping[str, Override] | None = None,
              shapes: Mapping[str, Sequence[int]] | None = None, per_channel: bool | None = None,
              fuse: bool = True, engine: str | None = None, block: int = 0, method: str = "minmax",
-             soc: str | None = None, check: bool = False, **options: Any) -> Path:
+             soc: str | None = None, check: bool = False, symmetric: bool = False,
+             per_tensor: bool = False, encodings: str | os.PathLike[str] | None = None,
+             export_encodings: str | os.PathLike[str] | None = None,
+             bits: Mapping[str, int] | None = None, floats: Sequence[str] = (),
+             **options: Any) -> Path:
     """Writes a quantized model: activations and weights by `precision`, ranges from `data`.
 
     precision: a8w8, a16w8, a16w16, a16w4, a8w4, or w8 and w4 for weights alone.
     data: a list of dictionaries from input names to arrays, or a calibration reader of ONNX
-    Runtime; None for w8, and for w4 that is rounded plainly.
+    Runtime; None for w8, for w4 that is rounded plainly, and with `encodings`.
     engine: "quern" is the program `quern quantize` (docs/quantize.md), "onnxruntime" are ONNX
-    Runtime's tools. None: the program for a16w8 and for 4-bit and lone weights of models with
-    static shapes, unless arguments are given that only ONNX Runtime's tools have.
+    Runtime's tools. None: the program, unless arguments are given that only ONNX Runtime's tools
+    have.
     The program's own: `block` (one scale for that many weights), `method` (minmax, percentile,
-    mse), `soc` and `check` (run the result on the HTP model; keep ops float that it lacks), and
-    several models, calibrated by the first, with a folder as output.
+    mse, sqnr, entropy), `symmetric` activations, weights `per_tensor`, `encodings` (a file of
+    AIMET's or a converter's JSON, which wins over data) and `export_encodings`, `bits` and
+    `floats` (names of tensors or nodes: other bits, float16), `soc` and `check` (run the result on
+    the HTP model; keep ops float that it lacks), and several models, calibrated by the first, with
+    a folder as output.
     ONNX Runtime's own: overrides (other types, `{"tensor": "uint16"}`, or encodings for single
     tensors), shapes (sizes for inputs with dynamic dimensions), per_channel (None: where the NPU
     has that, which is all but 16-bit weights), fuse=False (leaves `preprocess` and all other
@@ -349,19 +356,23 @@ def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     theirs = {"overrides": overrides, "shapes": shapes, "per_channel": per_channel is not None,
               "fuse": not fuse, **dict.fromkeys(options, True)}
     only = [name for name, given in theirs.items() if given]
-    ours = bool(block or method != "minmax" or soc or check or isinstance(model, (list, tuple)))
+    ours = bool(block or method != "minmax" or soc or check or symmetric or per_tensor or encodings
+                or export_encodings or bits or floats or isinstance(model, (list, tuple)))
     if engine == "quern" or ours or precision not in _PRECISIONS:
         if only or engine == "onnxruntime":
             raise ValueError(f"{only[0] if only else precision!r} does not go with "
                              f"{'quern quantize' if only else 'ONNX Runtime tools'}")
         engine = "quern"
     elif engine is None:
-        plain = not only and precision in _quantizer.PREFERRED
-        engine = "quern" if plain and _quantizer.can_quantize(_load(model)) else "onnxruntime"
+        engine = "onnxruntime" if only else "quern"
     if engine == "onnxruntime":
         return _by_onnxruntime(model, output, data, precision, overrides, shapes, per_channel,
                                fuse, options)
-    flags = {"block": block or None, "method": method, "soc": soc, "no-check": not check}
+    flags = {"block": block or None, "method": method, "soc": soc, "no-check": not check,
+             "symmetric": symmetric, "per-tensor": per_tensor,
+             "encodings": os.fspath(encodings) if encodings else None,
+             "export-encodings": os.fspath(export_encodings) if export_encodings else None,
+             "bits": [f"{name}={n}" for name, n in (bits or {}).items()], "float": list(floats)}
     return _by_program(model, output, data, precision, flags)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """`quern.quantize`: its arguments against ONNX Runtime's, what it writes, and that it runs well."""
 import inspect
+import json
 import logging
 import re
 
@@ -147,7 +148,7 @@ def test_layer_norm_scales_have_8_bits_beside_16_bit_activations(q, tmp_path):
 
 def test_convolutions_have_a_scale_per_channel_where_the_npu_takes_it(q, net, tmp_path):
     for precision, scales, dtype in (("a8w8", 8, np.int8), ("a16w16", 1, np.int16)):
-        q.quantize(net, tmp_path / "q.onnx", DATA, precision)
+        q.quantize(net, tmp_path / "q.onnx", DATA, precision, engine="onnxruntime")
         found, count = codes(tmp_path / "q.onnx", "w0")
         assert (count, found.dtype) == (scales, dtype)
     assert abs(found.astype(int)).max() <= 0x7F7F
@@ -214,6 +215,33 @@ def test_4_bits_are_4_bits_and_come_from_the_program(q, tmp_path):
         facts = {f.key: f.value for f in m.metadata_props}
         assert facts["quern.scheme"] == precision
         assert sum(t.data_type == onnx.TensorProto.INT4 for t in m.graph.initializer) == 5
+
+
+@pytest.mark.parametrize("precision", ["a8w8", "a16w16", "w8"])
+def test_the_program_quantizes_unless_the_tools_are_asked_for(q, net, tmp_path, precision):
+    data = None if precision == "w8" else DATA
+    out = q.quantize(net, tmp_path / "q.onnx", data, precision)
+    facts = {f.key: f.value for f in onnx.load(out).metadata_props}
+    assert facts["quern.scheme"] == precision
+    if data:
+        out = q.quantize(net, tmp_path / "q.onnx", data, precision, engine="onnxruntime")
+        assert "quern.scheme" not in {f.key for f in onnx.load(out).metadata_props}
+
+
+def test_single_tensors_and_encodings_go_to_the_program(q, tmp_path):
+    source, file = attention_net(tmp_path / "m.onnx"), tmp_path / "e.json"
+    data = [{"x": np.random.default_rng(6).normal(size=(1, 16, 32)).astype(np.float32)}]
+    q.quantize(source, tmp_path / "a.onnx", data, bits={"f": 16}, floats=["p"],
+               export_encodings=file)
+    types = {name: str(zero.dtype) for name, (_, zero) in encodings(tmp_path / "a.onnx").items()}
+    listed = {e["name"]: (e["dtype"], e["bw"])
+              for e in json.loads(file.read_text())["activation_encodings"]}
+    assert listed["f"] == ("INT", 16) and listed["x"] == ("INT", 8) and listed["p"][0] == "FLOAT"
+    assert {"uint8", "uint16"} <= set(types.values())
+    q.quantize(source, tmp_path / "b.onnx", encodings=file)
+    assert encodings(tmp_path / "a.onnx").keys() == encodings(tmp_path / "b.onnx").keys()
+    with pytest.raises(ValueError, match="no node or tensor 'nix'"):
+        q.quantize(source, tmp_path / "c.onnx", data, floats=["nix"])
 
 
 def test_several_models_go_into_a_folder(q, tmp_path):
