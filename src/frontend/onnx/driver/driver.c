@@ -138,13 +138,20 @@ static bool is_std(const ox_node *n, const char *op) {
            (n->domain[0] == '\0' || strcmp(n->domain, "com.microsoft") == 0);
 }
 
+// Is its first input an empty constant? Quantizers give those an encoding too (Resize's roi), which
+// no tensor can have.
+static bool reads_nothing(const ox_import *im, const ox_node *n) {
+    const ox_val *x = n->n_in && n->in[0][0] ? ox_scope_find(im->scope, n->in[0]) : NULL;
+    return x && x->known && x->data && ox_count(x) == 0;
+}
+
 // Tries to compute the node now; *done says whether it was.
 static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     const ox_val *in[64];
     ox_folded out[32];
     bool shape_only = is_std(n, "Shape") || is_std(n, "Size") || is_std(n, "EyeLike");
     *done = false;
-    if (n->n_in > 64 || n->n_out > 32 || is_std(n, "DequantizeLinear"))
+    if (n->n_in > 64 || n->n_out > 32 || (is_std(n, "DequantizeLinear") && !reads_nothing(im, n)))
         return QRN_OK;
     bool same_count = is_std(n, "Cast") || is_std(n, "Transpose"); // no larger than their input
     size_t most = ox_fold_bytes(im, same_count ? SIZE_MAX : OX_FOLD_BYTES);
