@@ -28,8 +28,9 @@ const char *qs_scheme(const char *act_flag, const char *act, const char *weight_
 
 int qs_quantize(const char *model, const char *output, const char *input_list, const char *scheme,
                 const char *method) {
-    const char *words[] = {model,  "--output", output, "--calibration", input_list, "--scheme",
-                           scheme, "--method", method, "--no-check",    "--quiet"};
+    const char *words[] = {model,      "--output", output,     "--calibration", input_list,
+                           "--scheme", scheme,     "--method", method,          "--no-check",
+                           "--quiet",  "--repair", "none"};
     const qt_command *c = &qt_quantize_command;
     qt_list args = {0};
     void *options = calloc(1, c->options_size);
