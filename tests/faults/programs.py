@@ -30,7 +30,8 @@ SHIM = os.environ.get("FAULT_SHIM", "build/release/tests/libfault_shim.so")
 FULL = os.environ.get("FAULT_FULL") == "1"
 PROGRAMS = {"quern": os.environ.get("QUERN_BIN", "build/bin/quern")}
 for name in ("qnn-profile-viewer", "qnn_executor_runner", "qnn-net-run", "qnn-architecture-checker",
-             "qnn-accuracy-debugger", "qairt-accuracy-evaluator", "qnn-onnx-converter"):
+             "qnn-accuracy-debugger", "qairt-accuracy-evaluator", "qnn-onnx-converter",
+             "qairt-converter", "qairt-quantizer"):
     PROGRAMS[name] = str(Path(PROGRAMS["quern"]).parent / name)
 LIMIT_S = 120  # for one run: longer is a hang
 
@@ -101,6 +102,10 @@ COMMANDS = [
        "--zoom_start conv --zoom_end last --output OUT/v.json"),
     T_("qnn-net-run --model libQnnModelDlc.so --dlc_path net.dlc --backend libQnnHtp.so "
        "--input_list raws.txt --debug --output_dir OUT"),
+    C_("qnn-onnx-converter -i net.onnx -o OUT/c.cpp --custom_io io.yaml --float_bitwidth 16"),
+    C_("qairt-converter -i net.onnx -o OUT/c.dlc --desired_input_layout x NHWC "
+       "--float_bitwidth 16 --preserve_io_datatype --enable_framework_trace -q over.json"),
+    C_("qairt-quantizer -i float.dlc -l raws.txt -o OUT/q.dlc --dump_encoding_json OUT/e.json"),
     C_("qnn-architecture-checker -i conv_net.json -o OUT/a.csv --modify"),
     T_("qnn-accuracy-debugger -m net.onnx -l raws.txt -r cpu -w OUT --output_dirname a"),
     T_("qairt-accuracy-evaluator -model net.onnx -preproc_file raws.txt -work_dir OUT"),
@@ -150,9 +155,14 @@ def make_scene(at):
     (at / "op.json").write_text('{"features": {"qhas_json": true, "qhas_schema": true}}')
     (at / "x.raw").write_bytes(x.tobytes())
     (at / "raws.txt").write_text("x.raw\n")
+    (at / "io.yaml").write_text("- IOName: x\n  Layout:\n    Model: NCHW\n    Custom: NHWC\n"
+                                "  Datatype: uint8\n  QuantParam:\n    Scale: 0.1\n    Offset: 0\n")
+    (at / "over.json").write_text(json.dumps({"version": "2.0.0", "encodings": [
+        {"name": "x", "output_dtype": "uint8", "y_scale": 0.04, "y_zero_point": 128}]}))
     for words in ("quern compile net.onnx -o net.bin --soc SM8650 -b htp",
                   "quern compile net.onnx -o net.dlc",
-                  "qnn-onnx-converter -i net.onnx -o conv.cpp"):
+                  "qnn-onnx-converter -i net.onnx -o conv.cpp",
+                  "qairt-converter -i net.onnx -o float.dlc -q over.json"):
         p = start(Command(words), at)
         assert p.returncode == 0, p.stderr
 

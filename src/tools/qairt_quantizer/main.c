@@ -44,14 +44,26 @@ static int no_source(const job *j) {
     return QT_EXIT_REFUSED;
 }
 
+// The bytes of a record; *data stays NULL where there is none.
+static int find_record(const job *j, const char *name, const uint8_t **data, uint64_t *n) {
+    const qc_system *s = j->dlc.system;
+    QnnSystemDlc_RecordHandle_t record = NULL;
+    Qnn_ErrorHandle_t e = s->fn.systemDlcGetRecordByName(j->dlc.handle, name, &record);
+    if (e == QNN_SUCCESS)
+        e = s->fn.systemDlcReadRecordDataMemoryMapped(record, data, n);
+    return QNN_GET_ERROR_CODE(e) == QNN_COMMON_ERROR_MEM_ALLOC ? cv_no_memory() : QT_EXIT_OK;
+}
+
 static int open_source(job *j) {
     uint64_t n_said = 0, n = 0;
-    int code = qt_dlc_open(j->opt->input, &j->dlc);
+    int code = qt_dlc_open_records(j->opt->input, &j->dlc);
     if (code != QT_EXIT_OK)
         return code;
-    const uint8_t *said = qt_dlc_record(&j->dlc, CV_CONVERSION, &n_said);
-    const uint8_t *source = qt_dlc_record(&j->dlc, CV_SOURCE, &n);
-    if (said)
+    const uint8_t *said = NULL, *source = NULL;
+    code = find_record(j, CV_CONVERSION, &said, &n_said);
+    if (code == QT_EXIT_OK)
+        code = find_record(j, CV_SOURCE, &source, &n);
+    if (code == QT_EXIT_OK && said)
         code = cv_conversion_read(j->opt->input, said, (size_t)n_said, j->model.arena, &j->said);
     if (code != QT_EXIT_OK)
         return code;
@@ -59,13 +71,13 @@ static int open_source(job *j) {
 }
 
 // Overrides are applied unless they are ignored.
-static void take_overrides(job *j) {
+static int take_overrides(job *j) {
     uint64_t n = 0;
-    const void *text = qt_dlc_record(&j->dlc, CV_OVERRIDES, &n);
-    if (!text || j->opt->ignore_overrides)
-        return;
+    const uint8_t *text = NULL;
+    int code = j->opt->ignore_overrides ? QT_EXIT_OK : find_record(j, CV_OVERRIDES, &text, &n);
     j->quantizing.overrides = text;
     j->quantizing.n_overrides = (size_t)n;
+    return code;
 }
 
 // Calibration needs one sample an execution.
@@ -140,10 +152,10 @@ static int quantize(job *j) {
         code = open_source(j);
     if (code == QT_EXIT_OK)
         code = check_batch(j);
-    if (code == QT_EXIT_OK) {
-        take_overrides(j);
+    if (code == QT_EXIT_OK)
+        code = take_overrides(j);
+    if (code == QT_EXIT_OK)
         code = cv_quantize(&j->model, &j->quantizing);
-    }
     const char *keep = code == QT_EXIT_OK ? kept_names(j) : NULL;
     if (code == QT_EXIT_OK && !keep)
         code = cv_no_memory();

@@ -44,7 +44,7 @@ static json_t *read_text(const qt_dlc *d, const char *name) {
     return data ? json_loadb((const char *)data, n, 0, NULL) : NULL;
 }
 
-static qrn_status start(qt_dlc *d) {
+static qrn_status open_records(qt_dlc *d) {
     const qc_dlc_source from = {.path = d->path};
     struct stat st;
     QRN_TRY(qc_system_open(NULL, &d->system));
@@ -55,6 +55,11 @@ static qrn_status start(qt_dlc *d) {
                         d->system->path);
     QRN_TRY(qc_dlc_open(d->system, &from, &d->handle));
     d->n_bytes = stat(d->path, &st) == 0 ? (uint64_t)st.st_size : 0;
+    return QRN_OK;
+}
+
+static qrn_status open_all(qt_dlc *d) {
+    QRN_TRY(open_records(d));
     uint64_t n = 0;
     bool has_graphs = qt_dlc_record(d, "model.topology", &n) != NULL;
     d->metadata = read_text(d, "dlc.metadata");
@@ -64,7 +69,7 @@ static qrn_status start(qt_dlc *d) {
     return QRN_OK;
 }
 
-int qt_dlc_open(const char *path, qt_dlc *out) {
+static int open_by(qrn_status (*start)(qt_dlc *d), const char *path, qt_dlc *out) {
     qt_dlc d = {.path = path};
     if (access(path, R_OK) != 0) {
         qt_error("%s: %s", path, strerror(errno));
@@ -81,6 +86,10 @@ int qt_dlc_open(const char *path, qt_dlc *out) {
     qt_dlc_close(&d);
     return QT_EXIT_REFUSED;
 }
+
+int qt_dlc_open(const char *path, qt_dlc *out) { return open_by(open_all, path, out); }
+
+int qt_dlc_open_records(const char *path, qt_dlc *out) { return open_by(open_records, path, out); }
 
 void qt_dlc_close(qt_dlc *d) {
     json_decref(d->metadata);

@@ -21,6 +21,8 @@ typedef struct qt_dlc {
 bool qt_is_dlc(const char *path);
 // QT_EXIT_OK or another code after a message.
 int qt_dlc_open(const char *path, qt_dlc *out);
+// The same without the texts, for programs that read records of their own.
+int qt_dlc_open_records(const char *path, qt_dlc *out);
 void qt_dlc_close(qt_dlc *d); // a cleared one is fine
 // The bytes of a record, which live as long as the file is open; NULL: there is none.
 const uint8_t *qt_dlc_record(const qt_dlc *d, const char *name, uint64_t *n_bytes);
