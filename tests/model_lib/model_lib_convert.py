@@ -396,7 +396,8 @@ def test_dry_run_lists_what_is_not_supported(tmp_path):
     (["-i", "digits.onnx", "--preserve_io", "layout", "image", "--preserve_io", "datatype"], 2,
      "exclude each other"),
     (["-i", "digits.onnx", "--bias_bw", "8"], 2, "--bias_bitwidth 8 is not supported"),
-    (["-i", "digits.onnx", "--algorithms", "cle"], 2, "--algorithms is not supported"),
+    (["-i", "digits.onnx", "-b", "1", "--input_list", "a", "--algorithms", "amp"], 2,
+     "--algorithms amp is not supported"),
     (["-i", "digits.onnx", "--unheard_of"], 2, "unknown flag"),
 ])
 def test_wrong_words_are_named(tmp_path, args, code, words):

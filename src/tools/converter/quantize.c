@@ -37,6 +37,17 @@ const char *cv_quantize_scheme(const char *act_bits, const char *weight_bits) {
     return NULL;
 }
 
+const char *cv_quantize_repairs(const char *flag, const char *algorithms) {
+    static const char *const known[][2] = {{"cle", "fold,cle,absorb"}, {"adaround", "adaround"}};
+    for (size_t i = 0; algorithms && i < sizeof known / sizeof known[0]; i++)
+        if (strcmp(known[i][0], algorithms) == 0)
+            return known[i][1];
+    if (!algorithms)
+        return "none";
+    qt_error("%s %s is not supported; allowed are cle and adaround", flag, algorithms);
+    return NULL;
+}
+
 // Runs the command on one model.
 static int run_command(const cv_quantizing *q, const char *from, const char *to,
                        const char *overrides) {

@@ -22,6 +22,8 @@ void cv_quantize_word(cv_quantizing *q, const char *flag,
                       const char *value); // NULL: none
 // "a8w8" of bits as flags have them (NULL: 8); NULL after a message.
 const char *cv_quantize_scheme(const char *act_bits, const char *weight_bits);
+// Repairs for a list of algorithms (NULL: none); NULL after a message that names the flag.
+const char *cv_quantize_repairs(const char *flag, const char *algorithms);
 // QT_EXIT_OK or another code after a message.
 int cv_quantize(cv_model *m, const cv_quantizing *q);
 

@@ -79,6 +79,7 @@ const qt_flag mc_quantizer_flags[] = {
      "tf: least and greatest value; enhanced: least error; others are rejected"},
     {"param_quantizer", 0, QT_CHOICE, "M", AT(param_method), "tf|enhanced|adjusted|symmetric",
      "tf; others are rejected"},
+    {"algorithms", 0, QT_TEXT, "NAME", AT(algorithms), NULL, "cle or adaround (none)"},
     {"use_per_channel_quantization", 0, QT_BOOL, NULL, AT(per_channel), NULL,
      "weights of convolutions have a scale for each channel, as they always do"},
     {"use_per_row_quantization", 0, QT_BOOL, NULL, AT(per_row), NULL,

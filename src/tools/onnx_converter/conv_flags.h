@@ -19,7 +19,7 @@ typedef struct mc_options {
     bool version;
     const char *input, *output, *copyright_file, *package, *dry_run, *float_bits, *bias_float_bits;
     const char *input_list, *act_bits, *weight_bits, *bias_bits, *act_method, *param_method;
-    const char *custom_io, *template, *export_format, *overrides;
+    const char *custom_io, *template, *export_format, *overrides, *algorithms;
     qt_list outputs, dims, symbols, dtypes, layouts, colors, preserve, op_configs, op_libs;
     uint64_t batch;
     bool debug, no_simplifier, keep_nodes, prefix, counters, per_channel, per_row;

@@ -211,8 +211,10 @@ static int quantize(job *j) {
     cv_quantizing q = {.fallback = o->fallback};
     cv_overrides overrides = {0};
     int code = QT_EXIT_OK;
-    if (!scheme)
+    const char *repairs = cv_quantize_repairs("--algorithms", o->algorithms);
+    if (!scheme || !repairs)
         return QT_EXIT_USAGE;
+    cv_quantize_word(&q, "--repair", repairs);
     if (o->input_list)
         cv_quantize_word(&q, "--calibration", o->input_list);
     cv_quantize_word(&q, "--scheme", scheme);

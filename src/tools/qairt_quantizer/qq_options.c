@@ -52,7 +52,7 @@ const qt_flag qq_range_flags[] = {
     {"pack_4_bit_weights", 0, QT_BOOL, NULL, AT(pack), NULL,
      "two 4-bit weights in a byte; otherwise each has its own"},
     {"act_quantizer_calibration", 0, QT_CHOICE, "M", AT(act_method),
-     "min-max|sqnr|entropy|mse|percentile", "ranges of activations (min-max); entropy is rejected"},
+     "min-max|sqnr|entropy|mse|percentile", "ranges of activations (min-max)"},
     {"param_quantizer_calibration", 0, QT_CHOICE, "M", AT(param_method),
      "min-max|sqnr|entropy|mse|percentile", "min-max; others are rejected"},
     {"percentile_calibration_value", 0, QT_TEXT, "P", AT(percentile), NULL,
@@ -61,6 +61,8 @@ const qt_flag qq_range_flags[] = {
      "asymmetric|symmetric|unsignedsymmetric", "asymmetric; others are rejected"},
     {"param_quantizer_schema", 0, QT_CHOICE, "S", AT(param_schema),
      "asymmetric|symmetric|unsignedsymmetric", "symmetric; others are rejected"},
+    {"apply_algorithms", 0, QT_TEXT, "NAME", AT(algorithms), NULL,
+     "cle or adaround (none); also --algorithms; amp is rejected"},
     {"restrict_quantization_steps", 0, QT_TEXT, "MIN MAX", AT(steps), NULL,
      "\"-0x80 0x7F\" and, of 16-bit weights, \"-0x8000 0x7F7F\", as it is; others are rejected"},
     {0},
@@ -102,9 +104,6 @@ static bool is(const char *value, const char *what) { return value && strcmp(val
 static int check_values(const qq_options *o) {
     if (is(o->bias_bits, "8"))
         return reject("bias_bitwidth", "8", "biases have 32 bits");
-    if (is(o->act_method, "entropy"))
-        return reject("act_quantizer_calibration", o->act_method,
-                      "allowed are min-max, sqnr, mse and percentile");
     if (o->param_method && !is(o->param_method, "min-max"))
         return reject("param_quantizer_calibration", o->param_method,
                       "weights reach their largest value, and 4-bit ones have the scale with the "
@@ -151,11 +150,8 @@ int qq_check(const qq_options *o) {
     return code == QT_EXIT_OK ? check_values(o) : code;
 }
 
-// SQNR is largest where the squared error is least.
 static const char *method_of(const qq_options *o) {
-    return is(o->act_method, "percentile")                         ? "percentile"
-           : is(o->act_method, "mse") || is(o->act_method, "sqnr") ? "mse"
-                                                                   : "minmax";
+    return !o->act_method || is(o->act_method, "min-max") ? "minmax" : o->act_method;
 }
 
 int qq_words(const qq_options *o, qrn_arena *a, const char *path, cv_quantizing *q) {
@@ -171,6 +167,10 @@ int qq_words(const qq_options *o, qrn_arena *a, const char *path, cv_quantizing 
     if (o->input_list)
         cv_quantize_word(q, "--calibration", o->input_list);
     cv_quantize_word(q, "--method", method_of(o));
+    const char *repairs = cv_quantize_repairs("--apply_algorithms", o->algorithms);
+    if (!repairs)
+        return QT_EXIT_USAGE;
+    cv_quantize_word(q, "--repair", repairs);
     if (o->percentile)
         cv_quantize_word(q, "--percentile", o->percentile);
     if (!o->dump)

@@ -18,7 +18,8 @@ typedef struct qq_options {
     bool version;
     const char *input, *output, *input_list, *preserve, *dump;
     const char *act_bits, *weight_bits, *bias_bits, *float_bits, *float_bias_bits;
-    const char *act_method, *param_method, *act_schema, *param_schema, *percentile, *steps;
+    const char *act_method, *param_method, *act_schema, *param_schema, *percentile, *steps,
+        *algorithms;
     const char *target, *soc;
     bool fallback, ignore_overrides, per_channel, per_row, per_row_bias, native_inputs, pack;
     bool keep_weights, debug;
