@@ -7,6 +7,7 @@
 #include "tools/quern/llm_files.h"
 #include "tools/quern/quantize_calibrate.h"
 #include "tools/quern/quantize_check.h"
+#include "tools/quern/quantize_mixed.h"
 #include "tools/quern/quantize_overrides.h"
 #include "tools/quern/quantize_repair.h"
 #include "tools/quern/report.h"
@@ -25,6 +26,7 @@ typedef struct quantize_options {
     qt_text_options text;
     qt_override_options single;
     qt_calibration_options run;
+    qt_mixed_options mixed;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc, *repair;
     uint64_t block, threads;
     double percentile, float_below;
@@ -79,6 +81,8 @@ static const qt_flag data_flags[] = {
 };
 
 static const qt_flag single_flags[] = {QT_OVERRIDE_FLAGS(quantize_options, single), {0}};
+
+static const qt_flag mixed_flags[] = {QT_MIXED_FLAGS(quantize_options, mixed), {0}};
 
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(quantize_options, in), {0}};
 
@@ -359,6 +363,23 @@ static int plan(job *j) {
     return QT_EXIT_OK;
 }
 
+static const char *soc_of(const job *j) { return j->opt->soc ? j->opt->soc : "SM8650"; }
+
+// The precision of each layer, instead of one scheme for all.
+static int search(job *j) {
+    const qt_mixed_task task = {.opt = &j->opt->mixed,
+                                .path = j->models[0].path,
+                                .output = j->opt->output,
+                                .model = j->models[0].model,
+                                .graph = j->models[0].graph,
+                                .scheme = &j->scheme,
+                                .samples = &j->samples,
+                                .soc = soc_of(j),
+                                .threads = j->opt->threads,
+                                .quiet = j->opt->quiet || j->opt->json};
+    return qt_mixed_search(&task);
+}
+
 // --- results
 
 // An empty list for each round of writing.
@@ -402,8 +423,6 @@ static void keep_float(void *model, const char *node) {
     m->n_refused++;
     qz_plan_float(m->graph, node);
 }
-
-static const char *soc_of(const job *j) { return j->opt->soc ? j->opt->soc : "SM8650"; }
 
 // Writes the models, and again where the HTP refuses nodes: those that have no integer form stay
 // float, which may be all that is in their way.
@@ -477,6 +496,9 @@ static int run(const void *options, const qt_list *args) {
         code = read_scheme(j.opt, &j.scheme);
     if (code == QT_EXIT_OK)
         code = qt_read_repairs(j.opt->repair, &j.opt->single, &j.opt->run, &j.scheme, &j.repairs);
+    if (code == QT_EXIT_OK)
+        code = qt_mixed_check(&j.opt->mixed, args->n,
+                              j.opt->text.text || j.opt->calibration || j.opt->in.random);
     if (code == QT_EXIT_OK && j.scheme.block && j.scheme.act_bits)
         qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
                 "--scheme w%u --block, or weights per channel",
@@ -494,6 +516,10 @@ static int run(const void *options, const qt_list *args) {
         return code;
     }
     code = plan(&j);
+    if (code == QT_EXIT_OK && j.opt->mixed.on)
+        code = search(&j);
+    if (code == QT_EXIT_OK && j.opt->mixed.on && qz_plan_encodings(j.models[0].graph, &j.scheme))
+        code = failed(j.models[0].path, QT_EXIT_FAILURE);
     if (code == QT_EXIT_OK)
         code = write_and_check(&j);
     if (code == QT_EXIT_OK && j.exported)
@@ -521,6 +547,7 @@ const qt_command qt_quantize_command = {
     .groups = {{"options", flags},
                {"samples", data_flags},
                {"single tensors", single_flags},
+               {"mixed precision", mixed_flags},
                {"pictures", picture_flags}},
     .examples = {{"quern quantize net.onnx -o net_a8.onnx --calibration images.npz",
                   "8 bits, ranges from samples."},
