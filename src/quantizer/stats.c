@@ -152,7 +152,7 @@ static bool find_extent(const float *x, size_t n, float *least, float *largest) 
             memcpy(&v, x + i + 4 * k, sizeof v);
             low[k] = CHOOSE(v < low[k], v, low[k]);
             high[k] = CHOOSE(v > high[k], v, high[k]);
-            nan[k] |= v != v;
+            nan[k] |= ~((v <= 0) | (v > 0)); // neither is true of NaN
         }
     *least = low[0][0];
     *largest = high[0][0];
