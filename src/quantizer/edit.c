@@ -159,16 +159,13 @@ static bool grow(qz_edit *e) {
     return true;
 }
 
-// A name that no value has.
-static char *new_name(qz_edit *e, const ox_node *n, uint32_t input) {
-    size_t size = strlen(n->out[0]) + 32;
+const char *qz_edit_name(qz_edit *e, const char *like, qz_wire **made) {
+    size_t size = strlen(like) + 16;
     char *name = qrn_arena_alloc(e->model->arena, size);
-    for (int i = 0; name && i < 1000; i++) {
-        snprintf(name, size, "%s_in%u_%d", n->out[0], input, i);
-        if (!qz_edit_wire(e, name))
-            return name;
-    }
-    return NULL;
+    for (int i = 0; name && (i == 0 || qz_edit_wire(e, name)); i++)
+        snprintf(name, size, "%s_%d", like, i);
+    *made = name ? wire(e, name) : NULL;
+    return *made ? name : NULL;
 }
 
 qrn_status qz_edit_put(qz_edit *e, ox_node *n, uint32_t i, uint32_t rank, const uint64_t *dims,
@@ -183,9 +180,9 @@ qrn_status qz_edit_put(qz_edit *e, ox_node *n, uint32_t i, uint32_t rank, const 
         e->constants[w->slot - 1] = t;
         return QRN_OK;
     }
-    t.name = new_name(e, n, i);
-    qz_wire *made = t.name ? wire(e, t.name) : NULL;
-    if (!made || !grow(e))
+    qz_wire *made = NULL;
+    t.name = qz_edit_name(e, n->out[0], &made);
+    if (!t.name || !grow(e))
         return no_memory();
     e->constants[e->n_constants++] = t;
     made->slot = e->n_constants;

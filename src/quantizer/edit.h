@@ -45,6 +45,8 @@ float *qz_edit_alloc(qz_edit *e, uint32_t rank, const uint64_t *dims);
 // under a new one.
 qrn_status qz_edit_put(qz_edit *e, ox_node *n, uint32_t i, uint32_t rank, const uint64_t *dims,
                        const float *data);
+// A new value with a name like that; NULL: out of memory.
+const char *qz_edit_name(qz_edit *e, const char *like, qz_wire **made);
 // Lets a node read another value.
 qrn_status qz_edit_connect(qz_edit *e, ox_node *n, uint32_t i, const char *name);
 // Takes out node n, whose result is made by `instead` from now on under n's name. Nodes whose

@@ -91,6 +91,60 @@ static qrn_status fold_swish(qz_edit *e, ox_node *n, qz_folded *out) {
     return QRN_OK;
 }
 
+// --- layer norms with a Transpose between the difference and the squares
+
+// The axis of a ReduceMean that keeps its dimensions; -1: none, or not of that form.
+static int64_t mean_axis(const ox_node *n, int64_t rank) {
+    int64_t axes[OX_MAX_RANK];
+    if (n->n_in != 1 || ox_attr_int(n, "keepdims", 1) != 1 ||
+        ox_attr_ints(n, "axes", axes, OX_MAX_RANK) != 1)
+        return -1;
+    return axes[0] < 0 ? axes[0] + rank : axes[0];
+}
+
+static const char **names(qz_edit *e, const char *a, const char *b) {
+    const char **list = qrn_arena_alloc(e->model->arena, 2 * sizeof *list);
+    if (list) {
+        list[0] = a;
+        list[1] = b;
+    }
+    return list;
+}
+
+// Transpose(x - mean(x)) becomes t - mean(t) of t = Transpose(x), whose mean is over the last
+// dimension: a norm that the importer makes one op of.
+static qrn_status move_transpose(qz_edit *e, ox_node *t, qz_folded *out) {
+    static const int64_t last[] = {-1};
+    static const ox_attr mean_attrs[] = {
+        {.name = "axes", .type = OX_ATTR_INTS, .ints = last, .n = 1},
+        {.name = "keepdims", .type = OX_ATTR_INT, .i = 1}};
+    int64_t perm[OX_MAX_RANK];
+    uint32_t rank = is(t, "Transpose") ? ox_attr_ints(t, "perm", perm, OX_MAX_RANK) : 0;
+    ox_node *sub = rank ? qz_edit_made_by(e, t->in[0], "Sub") : NULL;
+    ox_node *mean = sub ? qz_edit_made_by(e, sub->in[1], "ReduceMean") : NULL;
+    if (!mean || rank > OX_MAX_RANK || strcmp(mean->in[0], sub->in[0]) != 0 ||
+        mean_axis(mean, rank) != perm[rank - 1] || !(mean < sub && sub < t))
+        return QRN_OK;
+    qz_wire *a, *b, *x = qz_edit_wire(e, sub->in[0]);
+    const char *moved = qz_edit_name(e, t->out[0], &a), *middle = qz_edit_name(e, t->out[0], &b);
+    const char **in_mean = names(e, moved, ""), **in_sub = names(e, moved, middle);
+    const char **out_t = names(e, moved, ""), **out_mean = names(e, middle, "");
+    if (!moved || !middle || !in_mean || !in_sub || !out_t || !out_mean)
+        return QRN_FAIL(QRN_E_MEM, "out of memory for folding");
+    const ox_node first = *mean, second = *sub, third = *t;
+    // In the same three places: what makes a value stands before what reads it.
+    *mean = (ox_node){third.name, third.op, "", NULL,        first.in,
+                      out_t,      1,        1,  third.attrs, third.n_attrs};
+    *sub = (ox_node){first.name, first.op, "", NULL, in_mean, out_mean, 1, 1, mean_attrs, 2};
+    *t = (ox_node){second.name, second.op, "", NULL, in_sub, third.out, 2, 1, NULL, 0};
+    *a = (qz_wire){.maker = mean, .reader = t, .n_uses = 2};
+    *b = (qz_wire){.maker = sub, .reader = t, .n_uses = 1};
+    x->n_uses--;
+    x->reader = x->reader == sub ? mean : x->reader;
+    out->n_moved++;
+    return QRN_OK;
+}
+
 // --- a * x + b
 
 typedef struct affine {
@@ -271,8 +325,8 @@ static qrn_status fold_on(qz_edit *e, ox_node *n, qz_folded *out) {
 }
 
 qrn_status qz_fold(ox_model *m, qz_folded *out) {
-    static qrn_status (*const passes[])(qz_edit *, ox_node *, qz_folded *) = {fold_swish, fold_back,
-                                                                              fold_on};
+    static qrn_status (*const passes[])(qz_edit *, ox_node *, qz_folded *) = {
+        fold_swish, fold_back, fold_on, move_transpose};
     qz_edit e;
     qrn_status s = QRN_OK;
     *out = (qz_folded){0};

@@ -12,6 +12,7 @@ typedef struct qz_folded {
     uint32_t n_norms;   // BatchNormalization
     uint32_t n_factors; // Mul, Div, Add, Sub
     uint32_t n_swishes; // HardSwish and HardSigmoid
+    uint32_t n_moved;   // Transposes that cut a layer norm into pieces
 } qz_folded;
 
 qrn_status qz_fold(ox_model *m, qz_folded *out);

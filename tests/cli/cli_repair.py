@@ -123,6 +123,24 @@ def test_folding_leaves_layers_alone_and_computes_the_same(tmp_path):
         )
 
 
+def test_a_transpose_in_a_layer_norm_moves_out_of_it(tmp_path):
+    n = Net([1, 24, 10], 13)
+    x = n.op("Transpose", n.op("Sub", "x", n.op("ReduceMean", "x", axes=[1])), perm=[0, 2, 1])
+    mean = n.op("ReduceMean", n.op("Pow", x, 2.0), axes=[-1])
+    x = n.op("Div", x, n.op("Sqrt", n.op("Add", mean, 1e-5)))
+    x = n.op("Add", n.op("Mul", x, n.rng.uniform(0.5, 2, 24)), n.random(24))
+    net, data = n.save(tmp_path / "net.onnx", n.op("MatMul", x, n.random(24, 6)))
+    quantize(net, tmp_path / "f.onnx", "float", "fold")
+    for r in ("none", "fold"):
+        quantize(net, tmp_path / f"{r}.onnx", "a8w8", r)
+    inner = len([k for k in kinds(tmp_path / "none.onnx") if k == "QuantizeLinear"])
+    assert len([k for k in kinds(tmp_path / "fold.onnx") if k == "QuantizeLinear"]) <= inner - 3
+    onnx.checker.check_model(onnx.load(tmp_path / "f.onnx"), full_check=True)
+    for x in data:
+        want = run(net, x)
+        np.testing.assert_allclose(run(tmp_path / "f.onnx", x), want, rtol=1e-4, atol=1e-5)
+
+
 def wide(path):
     """Layers whose channels differ by a factor of a hundred, as batch norms leave them."""
     n = Net([1, 8, 12, 12], 3)

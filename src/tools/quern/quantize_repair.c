@@ -76,6 +76,8 @@ void qt_report_repairs(const qt_repaired *r, const qz_written *w) {
     const qz_folded *f = &r->folded;
     const qz_equalized *e = &r->equalized;
     uint32_t places = e->n_layers + e->n_norms;
+    if (f->n_moved)
+        qt_print("  fold: Transposes inside of %u layer norms\n", f->n_moved);
     if (f->n_norms || f->n_factors || f->n_swishes)
         qt_print("  fold: %u batch norms, %u factors and terms, %u hard swishes\n", f->n_norms,
                  f->n_factors, f->n_swishes);
