@@ -278,7 +278,8 @@ static qrn_status fold_under_sum(qz_edit *e, ox_node *n, qz_folded *out) {
     if (!make(&f, &l, false))
         return QRN_FAIL(QRN_E_MEM, "out of memory for folding");
     g = f;
-    bool fits = affine_of(e, sum, &g) && affine_of(e, n, &f) && f.uniform && !f.shifts && f.a[0];
+    bool fits =
+        affine_of(e, sum, &g) && affine_of(e, n, &f) && f.uniform && !f.shifts && f.a[0] != 0;
     qrn_status s = QRN_OK;
     if (fits) {
         uint32_t side = strcmp(sum->in[0], n->out[0]) == 0 ? 1 : 0;
