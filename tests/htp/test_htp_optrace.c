@@ -114,8 +114,8 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
         assert_int_equal(take(&r, 8), 2 * sizeof m.x);
         assert_int_equal(take(&r, 8), sizeof m.y);
     }
-    // Modelled: as htp_prf_05 has it, from the start of a call (215 us) on.
-    double us = 241 / 1.12;
+    // Modelled: as htp_prf_05 has it, from the start of a call (184 us) on.
+    double us = 202 / 1.10;
     assert_int_equal(take(&r, 8), 1500000000);
     assert_int_equal(take(&r, 4), NODES);
     for (uint32_t i = 0; i < NODES; i++) {
@@ -125,8 +125,8 @@ static void read_trace(const event *e, uint64_t from_us, uint64_t to_us) {
         for (int k = 0; k < 7; k++)
             times[k] = (double)take(&r, 8);
         assert_true(fabs(times[0] - 1e3 * us) <= 1);
-        assert_true(fabs(times[1] - 1e3 * (us + 6.1 / 1.12)) <= 1);
-        us += (49152 / 298e3 + 6.1) / 1.12;
+        assert_true(fabs(times[1] - 1e3 * (us + 5.19 / 1.10)) <= 1);
+        us += (49152 / 952e3 + 5.19) / 1.10;
         assert_true(fabs(times[2] - 1e3 * us) <= 1);
         assert_true(times[3] == times[4] && times[5] == times[6]); // no transfers
         for (int k = 0; k < 3; k++)
