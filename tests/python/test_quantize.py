@@ -218,9 +218,9 @@ def test_4_bits_are_4_bits_and_come_from_the_program(q, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["a8w8", "a16w16", "w8"])
-def test_the_program_quantizes_unless_the_tools_are_asked_for(q, net, tmp_path, precision):
+def test_the_program_quantizes_in_every_scheme(q, net, tmp_path, precision):
     data = None if precision == "w8" else DATA
-    out = q.quantize(net, tmp_path / "q.onnx", data, precision)
+    out = q.quantize(net, tmp_path / "q.onnx", data, precision, engine="quern")
     facts = {f.key: f.value for f in onnx.load(out).metadata_props}
     assert facts["quern.scheme"] == precision
     if data:
