@@ -108,6 +108,7 @@ typedef struct qrn_htp_graph {
     qrn_compiled *stored;   // compiled graph that came with it and is not bound yet, or NULL
     uint32_t stored_how;    // options that it was compiled with (qrn_htp_how)
     uint32_t how;           // options that the graph was compiled with; NOT_STORED: not to be kept
+    _Atomic uint64_t base;  // of its constants where options have none (base.c); 0: not computed
     atomic_bool unchecked;  // nodes of a binary that nobody needed yet were not validated
     bool native_kv;         // it has tensors of a native KV cache
     bool beyond;            // a constant is beyond fp16 (lost_constants.c)

@@ -36,7 +36,9 @@ static uint64_t compute(const qrn_graph *g) {
 
 uint64_t qrn_htp_graph_base(const qrn_api_graph *g) {
     qrn_htp_graph *impl = qrn_htp_graph_of(g);
-    if (!impl->options.base && has_updateable(g->ir))
-        impl->options.base = compute(g->ir);
-    return impl->options.base;
+    uint64_t base = impl->options.base ? impl->options.base : impl->base;
+    // Several threads may save a graph while others set its options: those are not touched.
+    if (!base && has_updateable(g->ir))
+        impl->base = base = compute(g->ir);
+    return base;
 }
