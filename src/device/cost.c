@@ -136,7 +136,7 @@ static const shared_name rates[QD_CLASSES] = {
     [QD_HEAVY] = heavy,         [QD_MOVE] = move,
 };
 
-// 16-bit activations are multiplied in two halves.
+// 16-bit activations are multiplied as two planes of bytes.
 static double matrix_us(const qd_step *s, const qd_chip *c, qd_precision p) {
     double f = p == QD_W8A8 ? 1 : p == QD_W8A16 ? 0.5 : c->ffp;
     return (s->padded + shared[tile] * s->results) / (c->r8 * f * 1e6);

@@ -6,8 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-// A name that no value has: "<base>_<what>", with _ behind it while it is taken.
-static bool is_taken(const ox_graph *g, const char *name) {
+bool cv_has_value(const ox_graph *g, const char *name) {
     for (uint32_t i = 0; i < g->n_nodes; i++) {
         for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
             if (strcmp(g->nodes[i].out[k], name) == 0)
@@ -22,13 +21,14 @@ static bool is_taken(const ox_graph *g, const char *name) {
     return false;
 }
 
+// A name that no value has: "<base>_<what>", with _ behind it while it is taken.
 static const char *new_name(const cv_model *m, const char *base, const char *what) {
     size_t n = strlen(base) + strlen(what) + 40;
     char *name = qrn_arena_alloc(m->arena, n);
     if (!name)
         return NULL;
     snprintf(name, n, "%s_%s", base, what);
-    for (int i = 2; i < 1000 && is_taken(m->model->graph, name); i++)
+    for (int i = 2; i < 1000 && cv_has_value(m->model->graph, name); i++)
         snprintf(name, n, "%s_%s_%d", base, what, i);
     return name;
 }

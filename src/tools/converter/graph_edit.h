@@ -28,4 +28,7 @@ int cv_bypass(cv_model *m, uint32_t i, const char *from, const char *to);
 // Another declaration of an input or output.
 int cv_declare(cv_model *m, bool is_output, const ox_info *info);
 
+// Is there an input, an initializer or a result of a node of that name?
+bool cv_has_value(const ox_graph *g, const char *name);
+
 #endif

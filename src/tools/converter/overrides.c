@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "quantizer/encodings_json.h"
+#include "tools/converter/graph_edit.h"
 #include "tools/quern/output.h"
 
 #include <stdlib.h>
@@ -14,25 +15,11 @@ static int wrong(void) {
 }
 
 // Names are those of the model; others are skipped by whoever applies the encodings.
-static bool has_value(const ox_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->n_nodes; i++)
-        for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
-            if (strcmp(g->nodes[i].out[k], name) == 0)
-                return true;
-    for (uint32_t i = 0; i < g->n_constants; i++)
-        if (strcmp(g->constants[i].name, name) == 0)
-            return true;
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (strcmp(g->inputs[i].name, name) == 0)
-            return true;
-    return false;
-}
-
 static void report(const cv_model *m, const char *path, const qz_encodings *e) {
     const char *first = NULL;
     uint32_t n = 0;
     for (uint32_t i = 0; i < e->n; i++)
-        if (!has_value(m->model->graph, e->items[i].name)) {
+        if (!cv_has_value(m->model->graph, e->items[i].name)) {
             first = first ? first : e->items[i].name;
             n++;
         }
