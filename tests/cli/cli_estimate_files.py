@@ -93,12 +93,13 @@ def test_a_schedule_follows_the_options_of_compile(small, tmp_path):
 class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.open, self.words = [], []
+        self.open, self.words, self.scripts = [], [], 0
         self.feed(text)
-        assert not self.open
+        assert not self.open and self.scripts == 1
 
     def handle_starttag(self, tag, attrs):
-        assert tag not in ("script", "link", "img", "iframe")
+        assert tag not in ("link", "img", "iframe")
+        self.scripts += tag == "script"
         assert not any(k in ("src", "href") or k.startswith("on") for k, _ in attrs)
         if tag not in ("meta", "br"):
             self.open.append(tag)
@@ -110,7 +111,8 @@ class Page(html.parser.HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        self.words.append(data)
+        if self.open and self.open[-1] not in ("script", "style"):
+            self.words.append(data)
 
 
 def test_the_page_stands_alone(nets, tmp_path):
@@ -118,7 +120,8 @@ def test_the_page_stands_alone(nets, tmp_path):
     ok("estimate", nets["mobilenet_v2"], "--html", path)
     text = path.read_text()
     words = " ".join(Page(text).words)
-    assert len(text) < 1_000_000 and not re.search(r"https?://|url\(|@import", text)
+    assert len(text) < 1_000_000 and not re.search(
+        r"https?://(?!www\.w3\.org)|url\((?!#)|@import", text)
     assert "nan" not in words and "inf" not in words.replace("infer", "")
     assert "Content-Security-Policy\" content=\"default-src 'none';" in text
     for title in ("Timeline", "Where the time goes", "By op", "17 x DepthWiseConv2d", "Roofline",
@@ -173,7 +176,7 @@ def test_names_cannot_leave_the_page(tmp_path):
                  {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
     page = tmp_path / "p.html"
     ok("estimate", path, "--html", page)
-    assert "<script>" not in page.read_text()
+    assert page.read_text().count("<script") == 1 and "alert(1)</script>" not in page.read_text()
     Page(page.read_text())
 
 

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/report_text.h"
 #include "tools/accuracy_debugger/debugger.h"
-#include "tools/quern/estimate_page.h"
+#include "tools/quern/page_data.h"
 #include "tools/quern/output.h"
 #include "tools/sdk/verifier.h"
 

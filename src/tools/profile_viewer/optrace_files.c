@@ -149,7 +149,9 @@ static bool write_all(const loading *x) {
     const qv_features *f = &x->o->features;
     const char *output = x->o->output;
     char *page = beside(output, "_qnn_htp_analysis_summary.html");
-    bool done = page && qt_page_write(qv_page_qhas_page, qv_qhas_json(x->arena, &x->list[0]), page);
+    bool done =
+        page && qt_page_write(qv_page_qhas_page, "HTP analysis summary", x->list[0].run.s->graph,
+                              qv_qhas_json(x->arena, &x->list[0]), page);
     free(page);
     if (done && f->htp_json)
         done = qv_write_beside(qv_graph_json(x->arena, &x->list[0].run), output, "_htp.json");

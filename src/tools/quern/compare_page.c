@@ -7,7 +7,7 @@
 #include "tools/quern/page_data.h"
 #include "tools/quern/report.h"
 
-#include "compare_texts.h"
+#include "page_texts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -85,5 +85,7 @@ int qt_compare_page_write(const qt_compare_page *p, const char *path) {
     json_t *all = json_pack("{s:s,s:o,s:o,s:f,s:o}", "version", QUERN_VERSION, "first",
                             qt_json_text(p->first), "second", qt_json_text(p->second), "limit_db",
                             p->limit_db, "graphs", graphs);
-    return qt_page_write(qt_page_compare_page, all, path) ? QT_EXIT_OK : QT_EXIT_FAILURE;
+    return qt_page_write(qt_page_compare_page, "Accuracy report", p->second, all, path)
+               ? QT_EXIT_OK
+               : QT_EXIT_FAILURE;
 }

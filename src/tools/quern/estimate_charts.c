@@ -3,6 +3,7 @@
 // Charts of an estimate's page, as SVG: a timeline with one track for each engine, bars, and a
 // roofline.
 #include "tools/quern/estimate_page.h"
+#include "tools/quern/page_data.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -82,8 +83,8 @@ static void put_axis(FILE *f, double us, double scale) {
     for (int i = 0; i * step <= us; i++) {
         double x = LEFT + i * step * scale;
         fprintf(f,
-                "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/><text "
-                "class=\"d\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>",
+                "<line class=\"axis tick\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%d\"/><text "
+                "class=\"d tick\" x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">%g</text>",
                 x, x, (N_TRACKS + 1) * TRACK, x, (N_TRACKS + 1) * TRACK + 16, i * step / 1e3);
     }
 }
@@ -113,10 +114,13 @@ void qt_page_timeline(FILE *f, const qt_estimates *r) {
     const qd_estimate *e = &r->rows[0].e;
     double scale = (WIDTH - LEFT - RIGHT) / e->us;
     fprintf(f,
-            "<section><h2>Timeline</h2><div class=\"scroll\"><svg viewBox=\"0 0 %d %d\" "
-            "role=\"img\" aria-label=\"Timeline\">",
-            WIDTH, (N_TRACKS + 1) * TRACK + 24);
+            "<section><h2>Timeline</h2><div class=\"scroll\"><svg id=\"timeline\" "
+            "viewBox=\"0 0 %d %d\" role=\"img\" aria-label=\"Timeline\" data-left=\"%.0f\" "
+            "data-right=\"%d\">",
+            WIDTH, (N_TRACKS + 1) * TRACK + 40, LEFT, WIDTH - RIGHT);
     put_axis(f, e->us, scale);
+    fprintf(f, "<text class=\"d\" x=\"%.0f\" y=\"%d\" text-anchor=\"middle\">time, ms</text>",
+            (LEFT + WIDTH - RIGHT) / 2, (N_TRACKS + 1) * TRACK + 34);
     for (int k = 0; k < N_TRACKS; k++) {
         pen p = {f, scale, e->us / MAX_SLICES, k, -1, 0, 0, 0};
         fprintf(f, "<text x=\"0\" y=\"%d\">%s</text>", k * TRACK + 22, tracks[k].label);
@@ -137,7 +141,7 @@ void qt_page_timeline(FILE *f, const qt_estimates *r) {
         flush(&p);
     }
     put_occupancy(f, r, scale);
-    fputs("</svg></div><p class=\"dim\">Milliseconds. Steps follow each other; traffic to memory "
+    fputs("</svg></div><p class=\"dim\">Steps follow each other; traffic to memory "
           "runs beside them. VTCM: what is taken of it, modelled.</p></section>",
           f);
 }
@@ -239,7 +243,7 @@ void qt_page_bars(FILE *f, const qt_estimates *r) {
 // --- the roofline
 
 #define HIGH 320.0 // of the chart
-#define FOOT 30.0
+#define FOOT 44.0
 
 // A logarithmic scale over whole decades.
 typedef struct decades {
@@ -313,6 +317,10 @@ void qt_page_roofline(FILE *f, const qt_estimates *r) {
             "aria-label=\"Roofline\">",
             WIDTH, HIGH + FOOT + 10);
     put_grid(f, dx, dy);
+    fprintf(f,
+            "<text class=\"d\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">MACs per byte of "
+            "memory traffic</text><text class=\"d\" x=\"0\" y=\"14\">GMAC/s</text>",
+            LEFT + wide / 2, HIGH + 36);
     put_roof(f, r, dx, dy);
     const uint32_t *order = qt_rank_steps(r);
     for (uint32_t k = 0; order && k < steps->n && k < MAX_SLICES; k++) {
@@ -326,8 +334,101 @@ void qt_page_roofline(FILE *f, const qt_estimates *r) {
         qt_page_put(f, s->op->name);
         fprintf(f, ": %.1f MAC/byte, %.0f GMAC/s</title></circle>", x, y);
     }
-    fputs("</svg></div><p class=\"dim\">GMAC/s over MACs for each byte of weights and spilled "
-          "activations; the line is what the chip can do. A step far below it wastes tiles or time "
-          "between steps.</p></section>",
-          f);
+    fputs(
+        "</svg></div><div class=\"keys\"><span><span class=\"key\" "
+        "style=\"background:var(--c0)\"></span>matrix step</span><span><span class=\"key\" "
+        "style=\"background:var(--c1)\"></span>vector step</span></div><p class=\"dim\">Traffic is "
+        "that of weights and spilled activations; the line is what the SoC can do. A step far "
+        "below it wastes tiles or time between steps.</p></section>",
+        f);
+}
+
+// --- SoCs
+
+#define GROUP_TOP 8
+#define BAR_HIGH 9
+#define CHIP_LEFT 260.0
+
+static uint32_t count_chips(const qt_estimates *r) {
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < r->n; i++)
+        n += i == 0 || r->rows[i].at.chip != r->rows[i - 1].at.chip;
+    return n;
+}
+
+static double axis_step(double most) {
+    double step = pow(10, floor(log10(most / 4)));
+    while (most / step > 8)
+        step *= most / step > 20 ? 5 : 2;
+    return step;
+}
+
+static void put_chip_bar(FILE *f, const qt_estimate *row, double y, double scale) {
+    double ms = row->e.us / 1e3, low = ms * QT_LOW(row->n_doubts),
+           high = ms * QT_HIGH(row->n_doubts);
+    fprintf(f,
+            "<rect x=\"%.0f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\" class=\"p%d\"><title>%s "
+            "%s: %.3f ms, %.2f to %.2f</title></rect><path class=\"whisker\" "
+            "d=\"M%.1f %.1fH%.1f\"/><text class=\"d\" x=\"%.1f\" y=\"%.1f\" "
+            "style=\"font-size:10px\">%.2f</text>",
+            CHIP_LEFT, y, fmax(1, ms * scale), BAR_HIGH, (int)row->precision, row->at.chip->name,
+            qd_precision_names[row->precision], ms, low, high, CHIP_LEFT + low * scale,
+            y + BAR_HIGH / 2.0, CHIP_LEFT + high * scale, CHIP_LEFT + high * scale + 6,
+            y + BAR_HIGH - 1, ms);
+}
+
+static void put_chip_keys(FILE *f, const qt_estimates *r) {
+    bool seen[QD_PRECISIONS] = {0};
+    static const char *const colours[QD_PRECISIONS] = {"--c0", "--c2", "--c1"};
+    fputs("<div class=\"keys\">", f);
+    for (uint32_t i = 0; i < r->n; i++) {
+        qd_precision p = r->rows[i].precision;
+        if (!seen[p])
+            fprintf(f, "<span><span class=\"key\" style=\"background:var(%s)\"></span>%s</span>",
+                    colours[p], qd_precision_names[p]);
+        seen[p] = true;
+    }
+    fputs(
+        "</div><p class=\"dim\">Thin lines: the interval in which nine in ten networks lie, wider "
+        "where the estimate is uncalibrated.</p></section>",
+        f);
+}
+
+void qt_page_chips(FILE *f, const qt_estimates *r) {
+    uint32_t n = count_chips(r);
+    double most = 0, y = 4, high = 2.0 * GROUP_TOP * n + BAR_HIGH * r->n + 44;
+    for (uint32_t i = 0; i < r->n; i++)
+        if (r->rows[i].known)
+            most = fmax(most, r->rows[i].e.us / 1e3 * QT_HIGH(r->rows[i].n_doubts));
+    if (n < 2 || most <= 0)
+        return;
+    double scale = (WIDTH - CHIP_LEFT - 60) / most, step = axis_step(most);
+    fprintf(f,
+            "<section class=\"long\"><h2>By SoC</h2><div class=\"scroll\"><svg viewBox=\"0 0 %d "
+            "%.0f\" role=\"img\" aria-label=\"Time by SoC\">",
+            WIDTH, high);
+    for (int i = 0; i * step <= most; i++)
+        fprintf(f,
+                "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" y2=\"%.0f\"/><text "
+                "class=\"d\" x=\"%.1f\" y=\"%.0f\" text-anchor=\"middle\">%g</text>",
+                CHIP_LEFT + i * step * scale, CHIP_LEFT + i * step * scale, high - 36,
+                CHIP_LEFT + i * step * scale, high - 22, i * step);
+    fprintf(f,
+            "<text class=\"d\" x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">estimated time, "
+            "ms</text>",
+            (CHIP_LEFT + WIDTH) / 2, high - 4);
+    for (uint32_t i = 0; i < r->n; i++) {
+        const qt_estimate *row = &r->rows[i];
+        if (i == 0 || row->at.chip != r->rows[i - 1].at.chip) {
+            char title[64];
+            y += i ? GROUP_TOP * 2 : 0;
+            fprintf(f, "<text x=\"0\" y=\"%.1f\">%s <tspan class=\"d\">%.30s</tspan></text>",
+                    y + 12, row->at.chip->name, qt_chip_title(row->at.chip, title, sizeof title));
+        }
+        if (row->known)
+            put_chip_bar(f, row, y, scale);
+        y += BAR_HIGH;
+    }
+    fputs("</svg></div>", f);
+    put_chip_keys(f, r);
 }

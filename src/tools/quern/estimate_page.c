@@ -1,66 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// An estimate as one page of HTML: no script, no font and no picture from elsewhere; charts are SVG
-// with text that can be selected. Follows the reader's light or dark scheme and prints in light.
+// An estimate as one page of HTML: charts are SVG with text that can be selected and need no
+// script; the script sorts and filters tables and zooms into the timeline.
 #include "tools/quern/estimate_page.h"
 #include "tools/quern/output.h"
-
-#include "base/report_text.h"
+#include "tools/quern/page_data.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_LISTED 60 // steps in the table
-#define MAX_HITS 4    // steps of an advice
+#define MAX_LISTED 300 // steps in the table
+#define MAX_HITS 4     // steps of an advice
 
+// Beside the style that all pages share.
 static const char style[] =
-    ":root{--bg:#fff;--fg:#1b1f24;--dim:#59636e;--line:#d1d9e0;--card:#f6f8fa;--matrix:#0b62c4;"
-    "--vector:#b35900;--overhead:#6e7781;--memory:#1a7f37;--start:#8250df;color-scheme:light dark}"
-    "@media(prefers-color-scheme:dark){:root{--bg:#0d1117;--fg:#e6edf3;--dim:#9198a1;--line:#"
-    "3d444d;"
-    "--card:#151b23;--matrix:#58a6ff;--vector:#f0a04b;--overhead:#9198a1;--memory:#56d364;"
-    "--start:#bc8cff}}"
-    "@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--card:#fff;--matrix:#0b62c4;"
-    "--vector:#b35900;--overhead:#6e7781;--memory:#1a7f37;--start:#8250df}"
-    "section{break-inside:avoid}section.long{break-inside:auto}main{max-width:none}}"
-    "*{box-sizing:border-box;-webkit-print-color-adjust:exact;print-color-adjust:exact}"
-    "body{margin:0;background:var(--bg);color:var(--fg);font:15px/1.5 system-ui,sans-serif}"
-    "main{max-width:1080px;margin:0 auto;padding:24px}h1{font-size:22px;margin:0 0 4px;"
-    "overflow-wrap:anywhere}h2{font-size:17px;margin:32px 0 8px}p{margin:6px 0}"
-    ".dim{color:var(--dim)}.big{font-size:40px;font-weight:600;margin:12px 0 0}"
-    "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
-    "th,td{text-align:right;padding:3px 8px;border-bottom:1px solid var(--line)}"
-    "th{color:var(--dim);font-weight:600}.l{text-align:left;overflow-wrap:anywhere}.h{overflow-"
-    "wrap:normal}.n{white-"
-    "space:nowrap}"
-    "svg{width:100%;height:auto;display:block}svg text{fill:var(--fg);font:12px system-ui,"
-    "sans-serif}svg .d{fill:var(--dim)}.axis{stroke:var(--line)}"
-    ".matrix{fill:var(--matrix)}.vector{fill:var(--vector)}.overhead{fill:var(--overhead)}"
-    ".memory{fill:var(--memory)}.start{fill:var(--start)}"
-    ".advice{background:var(--card);border:1px solid var(--line);border-radius:6px;padding:10px "
-    "14px;margin:8px 0}.gain{font-weight:600}ul{margin:4px 0;padding-left:20px}"
-    "li{overflow-wrap:anywhere}.scroll{overflow-x:auto}.scroll svg{min-width:640px}"
-    ".doubt{border-left:3px solid var(--vector);padding-left:10px}.vtcm{fill:var(--memory);"
-    "opacity:.35}"
-    "@media(max-width:600px){main{padding:12px}th,td{padding:3px 5px;font-size:13px}}"
-    "@media print{.scroll{overflow:visible}.scroll svg{min-width:0}tr,.advice{break-inside:avoid}"
-    "h2{break-after:avoid}thead{display:table-header-group}body{font-size:11px}.steps{font-size:"
-    "9px}.steps td,.steps th{padding:2px 4px}}";
-
-void qt_page_put(FILE *f, const char *text) {
-    char part[QRN_SHOWN_MAX];
-    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used) {
-        const char *name = *text == '&'   ? "&amp;"
-                           : *text == '<' ? "&lt;"
-                           : *text == '>' ? "&gt;"
-                           : *text == '"' ? "&quot;"
-                                          : NULL;
-        if (name)
-            fputs(name, f);
-        else
-            fputs(part, f);
-    }
-}
+    "main{max-width:1080px}.matrix{fill:var(--c0)}.vector{fill:var(--c1)}.overhead{fill:var(--c7)}"
+    ".memory{fill:var(--c2)}.start{fill:var(--c3)}.p0{fill:var(--c0)}.p1{fill:var(--c2)}"
+    ".p2{fill:var(--c1)}.gain{font-weight:600}ul{margin:4px 0;padding-left:20px}"
+    "li{overflow-wrap:anywhere}.doubt{border-left:3px solid var(--c1);padding-left:10px}"
+    ".vtcm{fill:var(--c2);opacity:.35}.whisker{stroke:var(--dim);fill:none;stroke-width:1.5}"
+    "@media print{section{break-inside:avoid}section.long{break-inside:auto}.steps{font-size:9px}"
+    ".steps td,.steps th{padding:2px 4px}}";
 
 // --- the head
 
@@ -69,13 +29,8 @@ static void put_head(FILE *f, const qt_estimates *r) {
     const qd_estimate *e = &row->e;
     char title[64];
     qt_totals t = qt_add_up(&r->net->steps, row->precision);
-    fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta "
-          "http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src "
-          "'unsafe-inline'\"><meta name=\"viewport\" "
-          "content=\"width=device-width,initial-scale=1\"><title>Estimate: ",
-          f);
-    qt_page_put(f, r->path);
-    fprintf(f, "</title><style>%s</style></head><body><main><h1>", style);
+    qt_page_head(f, "Estimate", r->path);
+    fprintf(f, "<style>%s</style><main><h1>", style);
     qt_page_put(f, strrchr(r->path, '/') ? strrchr(r->path, '/') + 1 : r->path);
     fprintf(f, "</h1><p class=\"dim\">%s on %s (%s, v%u)", qd_precision_names[row->precision],
             row->at.chip->name, qt_chip_title(row->at.chip, title, sizeof title),
@@ -108,10 +63,9 @@ static void put_advice(FILE *f, const qt_estimates *r) {
     for (uint32_t i = 0; i < r->advice.n; i++) {
         const qd_advice *a = &r->advice.list[i];
         if (a->unknown)
-            fputs("<div class=\"advice\"><span class=\"gain\">gain unknown</span> &middot; ", f);
+            fputs("<div class=\"card\"><span class=\"gain\">gain unknown</span> &middot; ", f);
         else
-            fprintf(f,
-                    "<div class=\"advice\"><span class=\"gain\">%s%.1f %% faster</span> &middot; ",
+            fprintf(f, "<div class=\"card\"><span class=\"gain\">%s%.1f %% faster</span> &middot; ",
                     a->at_most ? "up to " : "", 100 * a->gain / r->rows[0].e.us);
         qt_page_put(f, a->change);
         fprintf(f, " <span class=\"dim\">(%u step%s)</span><ul>", a->n, a->n == 1 ? "" : "s");
@@ -130,7 +84,7 @@ static void put_advice(FILE *f, const qt_estimates *r) {
         fputs("</ul></div>", f);
     }
     for (uint32_t i = 0; i < r->net->n_refused && i < MAX_LISTED; i++) {
-        fputs("<div class=\"advice\"><span class=\"gain\">not in the estimate</span> &middot; ", f);
+        fputs("<div class=\"card\"><span class=\"gain\">not in the estimate</span> &middot; ", f);
         qt_page_put(f, r->net->refused[i].node);
         fputs(" (", f);
         qt_page_put(f, r->net->refused[i].op);
@@ -145,10 +99,10 @@ static void put_chips(FILE *f, const qt_estimates *r) {
     char title[64];
     if (r->n < 2)
         return;
-    fputs("<section class=\"long\"><h2>Chips and precisions</h2><div "
+    fputs("<section class=\"long\"><h2>SoCs and precisions</h2><div "
           "class=\"scroll\"><table><thead><tr>"
-          "<th class=\"l\">chip</th><th class=\"l\">precision</th><th>ms</th><th>from</th><th>to"
-          "</th><th>TOPS</th><th class=\"l\">uncalibrated</th></tr></thead>",
+          "<th class=\"l\">SoC</th><th class=\"l\">precision</th><th>ms</th><th>from</th><th>to"
+          "</th><th>TOPS</th><th class=\"l\">uncalibrated</th></tr></thead><tbody>",
           f);
     for (uint32_t i = 0; i < r->n; i++) {
         const qt_estimate *row = &r->rows[i];
@@ -166,7 +120,7 @@ static void put_chips(FILE *f, const qt_estimates *r) {
             fprintf(f, "%s%s", k ? ", " : "", row->doubts[k].word);
         fputs("</td></tr>", f);
     }
-    fputs("</table></div></section>", f);
+    fputs("</tbody></table></div></section>", f);
 }
 
 // The op that names a step, and those that are fused into it.
@@ -201,21 +155,22 @@ static void put_step(FILE *f, const qt_estimates *r, uint32_t i) {
 
 static void put_steps(FILE *f, const qt_estimates *r) {
     const uint32_t *order = qt_rank_steps(r);
-    fputs("<section class=\"long\"><h2>Slowest steps</h2><div class=\"scroll\"><table "
-          "class=\"steps\"><thead><tr><th class=\"l\">step</th><th class=\"l\">class</th><th "
-          "class=\"l\">bound by</th><th>us</th><th>share</th><th>unit us</th><th>DDR us</th><th>MB "
-          "in+out</th><th>MB DDR</th><th>padding</th><th class=\"l\">advice</th></tr></thead>",
-          f);
+    fputs(
+        "<section class=\"long\"><h2>Slowest steps</h2><div class=\"scroll\"><table "
+        "class=\"steps\"><thead><tr><th class=\"l\">step</th><th class=\"l\">class</th><th "
+        "class=\"l\">bound by</th><th>us</th><th>share</th><th>unit us</th><th>DDR us</th><th>MB "
+        "in+out</th><th>MB DDR</th><th>padding</th><th class=\"l\">advice</th></tr></thead><tbody>",
+        f);
     for (uint32_t i = 0; order && i < r->net->steps.n && i < MAX_LISTED; i++)
         put_step(f, r, order[i]);
-    fputs("</table></div>", f);
+    fputs("</tbody></table></div>", f);
     if (r->net->steps.n > MAX_LISTED)
         fprintf(f, "<p class=\"dim\">and %u more</p>", r->net->steps.n - MAX_LISTED);
     fputs("</section>", f);
 }
 
 bool qt_estimate_page(const qt_estimates *r, const char *path) {
-    qrn_text text;
+    qrn_text text = {0};
     if (!r->rows[0].known) {
         qt_error("%s: there is no estimate to draw", path);
         return false;
@@ -223,24 +178,22 @@ bool qt_estimate_page(const qt_estimates *r, const char *path) {
     FILE *f = qrn_text_open(&text);
     if (f) {
         put_head(f, r);
+        qt_page_chips(f, r);
         qt_page_timeline(f, r);
         qt_page_bars(f, r);
         qt_page_roofline(f, r);
         put_advice(f, r);
         put_chips(f, r);
         put_steps(f, r);
-        fprintf(
-            f,
-            "<p class=\"dim\">Estimated by Quern from constants fitted to published latencies "
-            "(%s) at batch 1 and full power; nothing was measured on a device.</p></main></body>"
-            "</html>\n",
-            qd_constants);
+        fprintf(f,
+                "<p class=\"dim\">Estimated by Quern from constants fitted to published latencies "
+                "(%s) at batch 1 and full power; nothing was measured on a device.</p></main>\n"
+                "<script>\n\"use strict\";\n",
+                qd_constants);
+        qt_page_script(f);
+        fputs("document.querySelectorAll(\"table\").forEach(sortable);\n"
+              "zoomable(byId(\"timeline\"));\n</script></body></html>\n",
+              f);
     }
-    bool made = f && qrn_text_close(f, &text);
-    if (!made)
-        qt_error("%s: out of memory", path);
-    const qt_part part = {text.data, text.n};
-    made = made && qt_write_file(path, &part, 1);
-    free(text.data);
-    return made;
+    return qt_page_save(&text, f, path);
 }

@@ -8,12 +8,10 @@
 
 #include <stdio.h>
 
-// Text of others: markup is escaped, what is no UTF-8 and what cannot be seen becomes '?'.
-void qt_page_put(FILE *f, const char *text);
-
 // Charts (estimate_charts.c), each a section.
 void qt_page_timeline(FILE *f, const qt_estimates *r);
 void qt_page_bars(FILE *f, const qt_estimates *r);
 void qt_page_roofline(FILE *f, const qt_estimates *r);
+void qt_page_chips(FILE *f, const qt_estimates *r); // of several SoCs
 
 #endif

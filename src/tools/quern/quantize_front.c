@@ -6,7 +6,7 @@
 #include "tools/quern/quantize_mixed.h"
 #include "tools/quern/report.h"
 
-#include "compare_texts.h"
+#include "page_texts.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,7 +119,10 @@ int qt_mixed_save(const qt_mixed *x) {
     const char *path = x->task->opt->front;
     size_t n = strlen(path);
     if (n > 5 && strcmp(path + n - 5, ".html") == 0)
-        return qt_page_write(qt_page_mixed_page, json_all(x), path) ? QT_EXIT_OK : QT_EXIT_FAILURE;
+        return qt_page_write(qt_page_mixed_page, "Mixed precision", x->task->path, json_all(x),
+                             path)
+                   ? QT_EXIT_OK
+                   : QT_EXIT_FAILURE;
     char *text = qt_json_dump(json_all(x), JSON_INDENT(1));
     const qt_part parts[] = {{text, text ? strlen(text) : 0}, {"\n", 1}};
     int code = text && qt_write_file(path, parts, 2) ? QT_EXIT_OK : QT_EXIT_FAILURE;
