@@ -5,8 +5,8 @@
     bench/run.py [--quick] [--models A,B] [--forms fp32,a8w8] [--parts models,kernels] [--write]
 
 Prints the tables, puts everything into build/bench/results.json and a roofline picture of each
-model beside it; --write also writes docs/performance.md. What a part needs and does not find (a
-model, a library) is listed, and the rest is measured.
+model beside it; --write also writes docs/performance.md and the scaling charts beside it. What a
+part needs and does not find (a model, a library) is listed, and the rest is measured.
 """
 import argparse
 import json
@@ -19,6 +19,8 @@ from pathlib import Path
 
 import onnxruntime as ort
 
+import chart
+import first
 import report
 import roofline
 import zoo
@@ -26,7 +28,7 @@ from measure import Others, alternate, sqnr
 from sides import OnnxRuntime, OpenVino, Ours, Provider, Refused, peer_memory_mb, run_ours
 
 ROOT = Path(__file__).resolve().parent.parent
-PARTS = ["models", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
+PARTS = ["models", "answers", "costs", "layers", "growth", "kernels", "peaks", "rooflines"]
 SIZES = [56, 112, 224, 448]
 
 
@@ -48,6 +50,7 @@ def arguments():
                    help="also the vendor's x86 libraries, where onnxruntime-qnn is installed")
     p.add_argument("--write", action="store_true", help="write docs/performance.md")
     p.add_argument("--bin", type=Path, default=ROOT / "build" / "bin", help="the programs")
+    p.add_argument("--lib", type=Path, default=ROOT / "build" / "lib", help="the libraries")
     p.add_argument("--model-dir", type=Path, default=ROOT / "build" / "bench-models")
     p.add_argument("--out", type=Path, default=ROOT / "build" / "bench")
     p.add_argument("--export-python", default=sys.executable, help="a Python that has torch")
@@ -84,10 +87,22 @@ def against(a, model, backend, soc, threads, vendor=False):
         sides["ours"].close()
 
 
-def agreement(a, model, backend, soc):
-    peer = OnnxRuntime(model, 1)
-    match = sqnr(peer.outputs(), run_ours(a.bin / "quern", model, peer.feed, backend, soc))
+def decibels(want, got):
+    match = sqnr(want, got)
     return match if math.isfinite(match) else "equal" if match > 0 else None
+
+
+def agreement(a, model, backend, soc):
+    """How near the outputs are to onnxruntime's: ours, and OpenVINO's where it runs the model."""
+    peer = OnnxRuntime(model, 1)
+    want = peer.outputs()
+    got = {"sqnr_db": decibels(want, run_ours(a.bin / "quern", model, peer.feed, backend, soc))}
+    if OpenVino.installed():
+        try:
+            got["openvino_sqnr_db"] = decibels(want, OpenVino(model, 1, peer.feed).outputs())
+        except Refused:
+            pass  # a column that stays empty
+    return got
 
 
 def each_file(a, results):
@@ -112,12 +127,25 @@ def models(a, results):
         try:
             match = agreement(a, file, backend, soc)
             for threads in a.threads:
-                row = {"model": name, "form": form, "threads": threads, "sqnr_db": match,
+                row = {"model": name, "form": form, "threads": threads, **match,
                        **against(a, file, backend, soc, threads, a.vendor)}
                 results["models"].append(row)
                 print(f"{name} {form}, {threads} threads: {report.both(row)}", flush=True)
         except Refused as error:
             note(results, f"{name} {form}: {error}")
+
+
+def answers(a, results):
+    for name, form, file, backend, soc in each_file(a, results):
+        for threads in dict.fromkeys((1, a.threads[-1])):
+            try:
+                row = first.measure(a.bin / "quern", a.lib, file, backend, soc, threads)
+            except Refused as error:
+                note(results, f"{name} {form}: {error}")
+                continue
+            results["answers"].append({"model": name, "form": form, "threads": threads, **row})
+            print(f"{name} {form}, {threads} threads:",
+                  {side: round(first.total(parts), 1) for side, parts in row.items()}, flush=True)
 
 
 def costs(a, results):
@@ -220,16 +248,28 @@ def rooflines(a, results):
             (a.out / f"{name}_{form}.svg").write_text(picture)
 
 
+def draw_scaling(a, results):
+    """A chart for each form: in the output folder, and with --write beside the page."""
+    results["charts"] = {}
+    for form in a.forms:
+        picture = chart.svg(results["models"], form)
+        if picture:
+            name = results["charts"][form] = f"performance-{form}.svg"
+            for folder in (a.out, *([ROOT / "docs"] if a.write else [])):
+                (folder / name).write_text(picture)
+
+
 def machine():
     names = [line.split(":")[1].strip() for line in open("/proc/cpuinfo")
              if line.startswith("model name")]
     return (f"{names[0] if names else platform.machine()}, {len(os.sched_getaffinity(0))} CPUs, "
-            f"onnxruntime {ort.__version__}")
+            f"onnxruntime {ort.__version__}" +
+            (f", OpenVINO {OpenVino.version()}" if OpenVino.installed() else ""))
 
 
 def command_of(argv):
     """The words that make this report again, without the paths of one machine."""
-    hidden = {"--bin", "--model-dir", "--out", "--export-python"}
+    hidden = {"--bin", "--lib", "--model-dir", "--out", "--export-python"}
     words, skip = [], False
     for word in argv:
         if not skip and word not in hidden and word.split("=")[0] not in hidden:
@@ -247,7 +287,7 @@ def main():
     results = {"command": command_of(sys.argv[1:]), "machine": machine(), "missing": [],
                "cpus": len(os.sched_getaffinity(0)),
                **{part: [] for part in PARTS if part != "rooflines"}}
-    if set(a.parts) & {"models", "costs", "rooflines"}:
+    if set(a.parts) & {"models", "answers", "costs", "rooflines"}:
         for text in zoo.make(a.model_dir, a.models, a.forms, a.export_python):
             note(results, text)
     others = Others()
@@ -256,6 +296,7 @@ def main():
             print(f"--- {part}", flush=True)
             globals()[part](a, results)
     results["load"] = others.busy()
+    draw_scaling(a, results)
     text = report.markdown(results)
     print("\n" + text)
     (a.out / "results.json").write_text(json.dumps(results, indent=1, allow_nan=False))

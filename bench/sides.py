@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""The programs that are measured: Quern through `quern bench --serve`, and onnxruntime on the CPU.
+"""The programs that are measured: Quern through `quern bench --serve`, and onnxruntime and OpenVINO
+on the CPU.
 
 A side is a callable: side(n) makes n runs and returns the times of that turn.
 """
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -27,8 +29,8 @@ class Refused(Exception):
 class Ours:
     """One model in one process of quern, loaded once."""
 
-    def __init__(self, quern, model, backend, soc=None, threads=1, flags=()):
-        command = [str(quern), "bench", str(model), "--serve", "--warmup", "1"]
+    def __init__(self, quern, model, backend, soc=None, threads=1, flags=(), warmup=1):
+        command = [str(quern), "bench", str(model), "--serve", "--warmup", str(warmup)]
         command += ["--backend", backend] if backend else []
         command += ["--soc", str(soc)] if soc else []
         self.errors = tempfile.TemporaryFile("w+")
@@ -77,6 +79,7 @@ class OnnxRuntime:
         options = ort.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
         options.log_severity_level = 4
+        self.prepare()
         start = time.perf_counter()
         try:
             self.session = self.open(model, options)
@@ -92,6 +95,9 @@ class OnnxRuntime:
             self.session.run(None, self.feed)
             times.append(1e3 * (time.perf_counter() - start))
         return turn_of(times)
+
+    def prepare(self):
+        """What a process does once."""
 
     def open(self, model, options):
         return ort.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
@@ -118,6 +124,10 @@ class OpenVino:
     def installed():
         return importlib.util.find_spec("openvino") is not None
 
+    @staticmethod
+    def version():
+        return importlib.metadata.version("openvino")
+
     def __call__(self, n):
         times = []
         for _ in range(n):
@@ -125,6 +135,10 @@ class OpenVino:
             self.request.infer(self.feed)
             times.append(1e3 * (time.perf_counter() - start))
         return turn_of(times)
+
+    def outputs(self):
+        got = self.request.infer(self.feed)
+        return [got[port] for port in got]
 
 
 class Provider(OnnxRuntime):
@@ -138,18 +152,24 @@ class Provider(OnnxRuntime):
         super().__init__(model, 1, feed)
 
     @staticmethod
-    def vendor_library(backend):
+    def package():
+        """The folder of the package; None where it is not installed."""
+        found = importlib.util.find_spec("onnxruntime_qnn")
+        return Path(found.origin).parent if found else None
+
+    @classmethod
+    def vendor_library(cls, backend):
         """The library of that backend in the package; None where there is none. For measuring
         only."""
-        found = importlib.util.find_spec("onnxruntime_qnn")
-        file = found and Path(found.origin).parent / f"libQnn{backend.capitalize()}.so"
+        file = cls.package() and cls.package() / f"libQnn{backend.capitalize()}.so"
         return file if file and file.exists() else None
 
-    def open(self, model, options):
-        plugin = (Path(importlib.util.find_spec("onnxruntime_qnn").origin).parent
-                  / "libonnxruntime_providers_qnn.so")
+    def prepare(self):
         if not any(d.ep_name == self.NAME for d in ort.get_ep_devices()):
-            ort.register_execution_provider_library(self.NAME, str(plugin))
+            ort.register_execution_provider_library(
+                self.NAME, str(self.package() / "libonnxruntime_providers_qnn.so"))
+
+    def open(self, model, options):
         device = next(d for d in ort.get_ep_devices() if d.ep_name == self.NAME
                       and d.device.type == ort.OrtHardwareDeviceType.CPU)
         options.add_provider_for_devices([device], self.options)

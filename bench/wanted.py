@@ -13,6 +13,12 @@ RATIOS = {
 }
 # How many times faster two threads are than one.
 TWO_THREADS = {"resnet50": 1.75, "mobilenet_v2": 1.5}
+# Time by that of the faster of onnxruntime and OpenVINO.
+BETTER_PEER = 0.95
+# A peer computes the same where its SQNR is at most LESS_DB below ours or ENOUGH_DB.
+LESS_DB, ENOUGH_DB = 10, 60
+# Time to the first answer by onnxruntime's.
+FIRST = 0.5
 # Time of a model in half precision by the time of the same model in single precision.
 HALF = 1.2
 # Memory of an execution by what is alive at the step that needs most.

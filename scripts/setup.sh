@@ -169,10 +169,19 @@ add_olive() {
     echo "setup: olive-ai could not be installed; its recipes will be skipped" >&2
 }
 
+# OpenVINO, a peer of the benchmarks; they do without it.
+add_openvino() {
+    [ "$what" = bench ] || return 0
+    "$venv/bin/python3" -c 'import openvino' 2>/dev/null && return 0
+    echo "setup: adding openvino to $venv"
+    "${pip[@]}" openvino || echo "setup: peers that will not be measured: openvino" >&2
+}
+
 stamp=$(python3 -VV; cat "${files[@]}")
 if [ -x "$venv/bin/python3" ] && [ "$(cat "$venv/.stamp" 2>/dev/null)" = "$stamp" ]; then
     add_executorch
     add_olive
+    add_openvino
     exit
 fi
 echo "setup: making $venv"
@@ -188,3 +197,4 @@ fi
 printf '%s' "$stamp" >"$venv/.stamp"
 add_executorch
 add_olive
+add_openvino

@@ -14,6 +14,8 @@ import pytest
 BENCH = Path(__file__).resolve().parents[2] / "bench"
 BIN = Path(os.environ.get("QUERN_BIN", "build/bin/quern")).resolve()
 sys.path.insert(0, str(BENCH))
+import chart  # noqa: E402
+import first as first_answer  # noqa: E402
 import measure  # noqa: E402
 import nets  # noqa: E402
 import provider  # noqa: E402
@@ -122,8 +124,14 @@ def test_what_is_wanted_and_missed_is_marked():
 def test_openvino_has_columns_where_it_ran():
     beside = {**row("m", "a8w8", 1, 6, 4), "openvino": {"min_ms": 12.0, "median_ms": 13.0}}
     head, _, first, second = report.model_table([beside, row("n", "fp32", 1, 6, 4)]).splitlines()
-    assert head.count("OpenVINO | ratio") == 1
-    assert "| 12.000 | 0.50 |" in first and "12.000" not in second
+    assert head.count("OpenVINO | its SQNR | to the faster") == 1
+    assert "| 12.000 | - | **1.50 (missed)** |" in first and "12.000" not in second
+    slow = {**beside, "openvino": {"min_ms": 3.0, "median_ms": 3.0}, "openvino_sqnr_db": 40.0}
+    assert "| 3.000 | 40.0 | **2.00 (missed)** |" in report.model_table([{**slow, "sqnr_db": 45.0}])
+    # What computes something else is no peer.
+    assert "| 3.000 | 40.0 | **1.50 (missed)** |" in report.model_table([{**slow, "sqnr_db": 70.0}])
+    fast = {**row("m", "a8w8", 1, 2, 4), "openvino": {"min_ms": 3.0, "median_ms": 3.0}}
+    assert "| 3.000 | - | 0.67 |" in report.model_table([fast])
     assert "OpenVINO" not in report.model_table([row("m", "a8w8", 1, 6, 4)])
 
 
@@ -182,6 +190,45 @@ def test_report_says_its_command_and_what_is_missing():
     assert bench_run.command_of(["--bin", "/a/b", "--out=/c", "--quick"]) == "bench/run.py --quick"
     assert bench_run.command_of(["--write", "--out", "/c"]) == "make bench"
     assert bench_run.command_of(["--write", "--turns", "5"]) == 'make bench BENCH="--turns 5"'
+
+
+def test_first_answers_are_sums_of_their_parts():
+    parts = {"ours": {"import": 5.0, "finalize": 3.0, "run": 2.0},
+             "peer": {"session": 15.0, "run": 10.0}, "provider": {"session": 20.0, "run": 1.0}}
+    text = report.answer_table([{"model": "m", "form": "fp32", "threads": 1, **parts}])
+    assert "| 5.0 | 3.0 | 2.0 | 10.0 | 25.0 | 0.40 | 21.0 | **0.84 (missed)** |" in text
+    del parts["provider"]
+    text = report.answer_table([{"model": "m", "form": "fp32", "threads": 1, **parts}])
+    assert "provider" not in text and report.answer_table([]) == ""
+    turns = iter([{"session": 4, "run": 4}, {"session": 1, "run": 6}, {"session": 9, "run": 1}])
+    assert first_answer.best({"a": lambda: next(turns)}, 3) == {"a": {"session": 1, "run": 6}}
+
+
+def test_first_answers_of_both_sides(tmp_path):
+    file = zoo.separable(32).save(tmp_path / "net.onnx")
+    ours = first_answer.of_ours(BIN, file, "cpu", None, 1)
+    peer = first_answer.of_session("cpu", file, 1)
+    assert set(ours) == {"import", "finalize", "run"} and min(ours.values()) > 0
+    assert set(peer) == {"session", "run"} and min(peer.values()) > 0
+    with pytest.raises(sides.Refused):
+        first_answer.of_session("cpu", tmp_path / "none.onnx", 1)
+
+
+def test_a_scaling_chart_has_a_point_for_each_measurement():
+    rows = [row("m", "fp32", 1, 10, 20), row("m", "fp32", 2, 5, 10), row("n", "fp32", 1, 4, 4),
+            row("m", "a8w8", 1, 1, 1)]
+    assert chart.lines_of(rows, "m", "fp32") == {"ours": [(1, 100.0), (2, 200.0)],
+                                                 "peer": [(1, 50.0), (2, 100.0)]}
+    assert chart.ticks(15, 200) == [20, 50, 100, 200]
+    root = ET.fromstring(chart.svg(rows, "fp32"))
+    words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert words.count("threads") == words.count("runs a second") == 2  # axes of two panels
+    assert words.count("Quern") == words.count("onnxruntime") == 1 and "OpenVINO" not in words
+    titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert "Quern, 2 threads: 200 runs a second" in titles and len(titles) == 6
+    assert chart.svg(rows, "fp16") is None
+    text = report.chart_list({"fp32": "performance-fp32.svg"})
+    assert text == "![fp32: runs a second by threads](performance-fp32.svg)\n"
 
 
 PER_OP = {"peaks": {"threads": 1, "f32_gops": 100, "i8_gops": 400, "i16_gops": 200,

@@ -414,10 +414,10 @@ static int serve(bench *b) {
         if (qt_session_execute(&b->s) != QRN_OK)
             return fail(QT_EXIT_FAILURE);
     json_t *ready = json_pack(
-        "{s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "ready", 1, "model", qt_json_text(b->path), "backend",
-        qt_json_text(b->s.client->path), "load_ms", qt_json_number(load_ms(b)), "import_ms",
-        qt_json_number(b->s.import_ms), "finalize_ms", qt_json_number(b->s.finalize_ms),
-        "peak_rss_mb", qt_json_number(qt_peak_rss_mb()));
+        "{s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "ready", 1, "model", qt_json_text(b->path), "backend",
+        qt_json_text(b->s.client->path), "load_ms", qt_json_number(load_ms(b)), "open_ms",
+        qt_json_number(b->s.open_ms), "import_ms", qt_json_number(b->s.import_ms), "finalize_ms",
+        qt_json_number(b->s.finalize_ms), "peak_rss_mb", qt_json_number(qt_peak_rss_mb()));
     qt_gpu_json(b->s.client, precision_of(b), ready);
     return qt_bench_serve(&b->s, ready, stdin, stdout);
 }
