@@ -140,6 +140,19 @@ docs: release ## regenerate the pages that come from the source
 	python3 scripts/gen_environment.py
 	python3 scripts/gen_status.py
 	python3 scripts/gen_tflite.py
+	python3 scripts/gen_socs.py
+
+docs-onnx: ## regenerate docs/onnx-operators.md after make test-conformance
+	scripts/setup.sh test
+	$(PYTHON) scripts/gen_onnx_operators.py
+
+DOCS = build/docs-venv/bin
+
+docs-site: ## the documentation as a site in build/site; a dead link fails
+	test -x $(DOCS)/mkdocs || { python3 -m venv build/docs-venv && \
+	    $(DOCS)/pip --disable-pip-version-check install --quiet -r docs/data/site-requirements.txt; }
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/mkdocs build --strict --quiet
+	@echo "build/site/index.html"
 
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)
