@@ -64,6 +64,7 @@ static qrn_status add_constants(qz_graph *g) {
 
 static qrn_status add_inputs(qz_graph *g) {
     const ox_graph *og = g->model->graph;
+    char dynamic[QRN_MESSAGE_MAX];
     for (uint32_t i = 0; i < og->n_inputs; i++) {
         const ox_info *in = &og->inputs[i];
         uint64_t dims[OX_MAX_RANK];
@@ -73,13 +74,11 @@ static qrn_status add_inputs(qz_graph *g) {
         if (!in->has_shape || in->type == OX_NONE)
             return QRN_FAIL(QRN_E_SHAPE, "input '%s' has no declared shape: quantizing needs one",
                             in->name);
+        ox_describe_dynamic(&in, 1, true, dynamic, sizeof dynamic);
         for (uint32_t d = 0; d < in->rank; d++) {
             if (in->dims[d] < 0)
-                return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
-                                "input '%s': dimension %u%s%s is dynamic; fix it first: a "
-                                "quantized model has static shapes",
-                                in->name, d, in->symbols[d] ? ", " : "",
-                                in->symbols[d] ? in->symbols[d] : "");
+                return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "%s; a quantized model has static shapes",
+                                dynamic);
             dims[d] = (uint64_t)in->dims[d];
         }
         if (!(v = add(g, in->name)))

@@ -232,7 +232,8 @@ def test_dynamic_shapes_name_the_dimension(tmp_path):
     assert ok_json("estimate", path, "--dim", "batch=4", "--json")["ms"] > 0
     path = model(str(tmp_path / "u.onnx"), [h.make_node("Relu", ["x"], ["y"])],
                  {"x": (T.FLOAT, [None, 8])}, {"y": (T.FLOAT, [None, 8])})
-    refuses(REFUSED, "estimate", path, says=("'x' dimension 0", "fix it in the model"))
+    refuses(REFUSED, "estimate", path, says=("'x' [?,8]", "--shape x=N,8"))
+    assert ok_json("estimate", path, "--shape", "x=4,8", "--json")["ms"] > 0
 
 
 def test_what_falls_off_is_listed(tmp_path):

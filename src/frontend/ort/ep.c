@@ -65,13 +65,36 @@ static void describe_target(const qe_ep *ep, char *out, size_t size) {
         snprintf(out, size, " without a target SoC, %s", how);
 }
 
+// Is a refusal nothing but the consequence of another?
+static bool follows(const char *why) { return strstr(why, "comes from a refused node") != NULL; }
+
+// One warning for a dynamic model: nearly all of its nodes are rejected for it.
+static bool report_dynamic(const qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
+    if (ox_check_static(g->model, false) == QRN_OK)
+        return false;
+    qe_say(ep->log, ORT_LOG_WARNING,
+           "%s: %u of %u nodes are left to other providers; give the sizes when the session is "
+           "made (add_free_dimension_override_by_name, or make_dynamic_shape_fixed of "
+           "onnxruntime.tools)",
+           qrn_message(), g->model->graph->n_nodes - plan->n_taken, g->model->graph->n_nodes);
+    qrn_message_clear();
+    return true;
+}
+
+// Does the rejection of node i need a warning of its own?
+static bool is_news(const ox_plan *plan, uint32_t i, bool dynamic) {
+    return plan->why[i] &&
+           !(dynamic && (plan->status[i] == QRN_E_DYNAMIC_SHAPE || follows(plan->why[i])));
+}
+
 static void report(const qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
     const ox_graph *graph = g->model->graph;
     char target[96];
+    bool dynamic = report_dynamic(ep, g, plan);
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         const char *why = ox_plan_reason(graph, plan, i);
         if (why)
-            qe_say(ep->log, plan->why[i] ? ORT_LOG_WARNING : ORT_LOG_INFO,
+            qe_say(ep->log, is_news(plan, i, dynamic) ? ORT_LOG_WARNING : ORT_LOG_INFO,
                    "node '%s' (%s) is left to other providers: %s", graph->nodes[i].name,
                    graph->nodes[i].op, why);
     }
@@ -87,9 +110,6 @@ static void keep_reason(qe_ep *ep, const char *words) {
 }
 
 #define MAX_NAMED 3 // refused nodes that a failure names
-
-// Is a refusal nothing but the consequence of another?
-static bool follows(const char *why) { return strstr(why, "comes from a refused node") != NULL; }
 
 // Appends a refused node to the reason why the session must fail.
 static void name_node(char *words, size_t size, const ox_node *n, const char *why, uint32_t i) {

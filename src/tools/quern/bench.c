@@ -110,11 +110,7 @@ static int prepare(bench *b, const qt_list *args) {
         return fail(QT_EXIT_INPUT);
     }
     qt_inputs_shapes(&b->in, b->arrays, shapes);
-    const ox_options import = {.dim_names = (const char *const *)b->in.dim_names,
-                               .dim_values = b->in.dim_values,
-                               .n_dims = b->in.n_dims,
-                               .input_shapes = shapes,
-                               .n_input_shapes = b->in.n_ports};
+    const ox_options import = {.input_shapes = shapes, .n_input_shapes = b->in.n_ports};
     code = qt_subject_session(&b->subject, &b->opt->backend, &import, &b->s);
     free(shapes);
     if (code == QT_EXIT_OK && qt_session_set_inputs(&b->s, b->arrays) != QRN_OK)

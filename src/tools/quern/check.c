@@ -166,13 +166,20 @@ static int report(const check_options *o, const char *path, const verdicts *v) {
     return code == QT_EXIT_OK && v->n[ACCEPTED] < v->graph->n_nodes ? QT_EXIT_REFUSED : code;
 }
 
-static int check(const check_options *o, const char *path, const ox_model *m, const qt_inputs *in) {
+// What a dynamic model lacks comes before the nodes that are rejected for it.
+static void warn_of_dynamic(const char *path, const ox_model *m) {
+    if (ox_check_static(m, true) == QRN_OK)
+        return;
+    qt_warn("%s: %s; until then nodes that need the shapes are rejected", path, qrn_message());
+    qrn_message_clear();
+}
+
+static int check(const check_options *o, const char *path, const ox_model *m) {
     verdicts v = {.graph = m->graph};
-    ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                         .dim_values = in->dim_values,
-                         .n_dims = in->n_dims};
+    ox_options import = {0};
     qc_client *client = NULL;
     qt_import_flags(&o->backend, &import);
+    warn_of_dynamic(path, m);
     v.rows = calloc(m->graph->n_nodes + 1, sizeof *v.rows);
     int code = v.rows ? qt_open_backend(&o->backend, NULL, &client) : QT_EXIT_FAILURE;
     if (code == QT_EXIT_OK && qt_plan_make(m, client, &import, &v.plan) != QRN_OK) {
@@ -227,13 +234,13 @@ static int run(const void *options, const qt_list *args) {
     if (qt_is_dlc(args->items[0]))
         return check_dlc(&o, args->items[0]);
     ox_model *m = NULL;
-    int code = qt_open_model(args->items[0], &m);
+    int code = qt_open_shaped(args->items[0], &o.in, &m);
     if (code != QT_EXIT_OK)
         return code;
     qt_inputs in = {0};
     code = qt_inputs_open(m, &o.in, args, 1, &in);
     if (code == QT_EXIT_OK)
-        code = check(&o, args->items[0], m, &in);
+        code = check(&o, args->items[0], m);
     qt_inputs_close(&in);
     ox_model_close(m);
     return code;

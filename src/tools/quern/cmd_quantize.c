@@ -72,6 +72,7 @@ static const qt_flag data_flags[] = {
     {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL, "random samples, to try things out"},
     {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
+    QT_DIM_FLAG(quantize_options, in),
     QT_CALIBRATION_FLAGS(quantize_options, run),
     {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy",
      "how ranges follow from samples (default minmax)"},
@@ -270,9 +271,9 @@ static int open_models(job *j, const qt_list *args) {
     for (size_t i = 0; i < args->n; i++) {
         subject *m = &j->models[i];
         m->path = args->items[i];
-        int code = qt_open_model(m->path, &m->model);
+        int code = qt_open_shaped(m->path, &j->opt->in, &m->model);
         if (code == QT_EXIT_OK)
-            code = qt_repair_fold(m->path, j->repairs, m->model, &m->repaired);
+            code = qt_repair_fold(m->path, &j->opt->in, j->repairs, m->model, &m->repaired);
         if (code != QT_EXIT_OK)
             return code;
         if (qz_graph_create(m->model, &m->graph) != QRN_OK)

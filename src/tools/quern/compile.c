@@ -276,6 +276,8 @@ static int compile_part(job *j, part *p, const qt_input_options *in) {
     if (code == QT_EXIT_OK && j->opt->encodings)
         code = qt_overrides_encode(j->opt->encodings, p->path, &p->model, &p->bytes);
     if (code == QT_EXIT_OK)
+        code = qt_set_shapes(in, p->model);
+    if (code == QT_EXIT_OK)
         code = qt_inputs_open(p->model, in, &no_files, 0, &p->in);
     if (code != QT_EXIT_OK)
         return code;
@@ -283,9 +285,6 @@ static int compile_part(job *j, part *p, const qt_input_options *in) {
     make_configs(j->opt, &configs);
     ox_options import = {.graph_name = p->name,
                          .graph_configs = configs.n ? configs.pointers : NULL,
-                         .dim_names = (const char *const *)p->in.dim_names,
-                         .dim_values = p->in.dim_values,
-                         .n_dims = p->in.n_dims,
                          .updatable = (const char *const *)j->opt->updatable.items,
                          .n_updatable = (uint32_t)j->opt->updatable.n};
     qt_import_flags(&j->opt->backend, &import);

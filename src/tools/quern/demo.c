@@ -127,9 +127,12 @@ static int score_all(demo *d) {
 }
 
 static int run_model(demo *d, const char *dir, const qt_backend_options *backend) {
-    static const char *const dim_names[] = {"N"};
-    static const int64_t dim_values[] = {1};
-    const ox_options import = {.dim_names = dim_names, .dim_values = dim_values, .n_dims = 1};
+    const ox_options import = {0};
+    uint32_t found;
+    if (ox_bind_symbol(d->model, "N", 1, &found) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_FAILURE;
+    }
     d->what = "digits.onnx";
     int code = qt_session_open(dir, d->model, backend, &import, &d->session);
     if (code == QT_EXIT_OK)
@@ -181,14 +184,12 @@ static int run_binary(demo *d, const char *path) {
 
 // The same network on a phone.
 static int estimate(const ox_model *m) {
-    char name[] = "N", *names[] = {name}, title[64];
-    int64_t values[] = {1};
-    const qt_inputs in = {.dim_names = names, .dim_values = values, .n_dims = 1};
+    char title[64];
     qt_network net = {0};
     qt_target at;
     qt_estimate e;
     int code = qt_find_target(NULL, 0, &at);
-    if (code == QT_EXIT_OK && qt_network_of(m, &in, &at, false, &net) != QRN_OK) {
+    if (code == QT_EXIT_OK && qt_network_of(m, &at, false, &net) != QRN_OK) {
         qt_error("%s", qrn_message());
         code = QT_EXIT_FAILURE;
     }

@@ -130,7 +130,7 @@ typedef struct work {
 
 static int add_target(const estimate_options *o, const qt_target *at, work *w) {
     qt_network *net = &w->nets[w->n_nets];
-    if (qt_network_of(w->model, &w->in, at, o->allow_fp16, net) != QRN_OK) {
+    if (qt_network_of(w->model, at, o->allow_fp16, net) != QRN_OK) {
         qt_error("%s on %s: %s", w->path, at->chip->name, qrn_message());
         return QT_EXIT_REFUSED;
     }
@@ -238,7 +238,7 @@ static int open_work(const estimate_options *o, const qt_list *args, work *w) {
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
-    int code = qt_open_model(w->path, &w->model);
+    int code = qt_open_shaped(w->path, &in, &w->model);
     return code == QT_EXIT_OK ? qt_inputs_open(w->model, &in, args, 1, &w->in) : code;
 }
 

@@ -42,8 +42,7 @@ typedef struct qt_target {
 // By a name or number of a chip or device (NULL: the default), or by an architecture (0: none).
 int qt_find_target(const char *soc, uint64_t arch, qt_target *out);
 // The network of a model for a target: plan and all.
-qrn_status qt_network_of(const ox_model *m, const qt_inputs *in, const qt_target *at,
-                         bool allow_fp16, qt_network *out);
+qrn_status qt_network_of(const ox_model *m, const qt_target *at, bool allow_fp16, qt_network *out);
 // "Snapdragon 8 Gen 3": the first of its further names, into buf.
 const char *qt_chip_title(const qd_chip *c, char *buf, size_t size);
 

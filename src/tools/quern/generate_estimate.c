@@ -78,7 +78,6 @@ static int set_sizes(row *r, const char *const *names, const int64_t *sizes, uin
 
 static int estimate_model(reporting *t, const char *file, const ox_model *m, const char *soc,
                           bool allow_fp16) {
-    static const qt_inputs no_dims;
     static const char *names[MOST_PORTS];
     static int64_t sizes[MOST_PORTS];
     const char *slash = strrchr(file, '/');
@@ -96,7 +95,7 @@ static int estimate_model(reporting *t, const char *file, const ox_model *m, con
         code = qt_find_target(soc, 0, &at);
     if (code != QT_EXIT_OK)
         return code;
-    if (qt_network_of(m, &no_dims, &at, allow_fp16, &net) != QRN_OK) {
+    if (qt_network_of(m, &at, allow_fp16, &net) != QRN_OK) {
         qt_error("%s on %s: %s", file, at.chip->name, qrn_message());
         return QT_EXIT_REFUSED;
     }

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-// Sizes of symbolic dimensions: those of --dim, then those of files.
+// Sizes of symbolic dimensions, as files have them.
 typedef struct symbols {
     const char *names[256];
     int64_t values[256];
@@ -126,14 +126,19 @@ static qrn_status load_shaped(const qt_inputs *in, const qt_source *src, const o
     return QRN_OK;
 }
 
+static qrn_status dynamic(const ox_info *p) {
+    char text[QRN_MESSAGE_MAX];
+    ox_describe_dynamic(&p, 1, true, text, sizeof text);
+    return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "%s, or give a .npy file", text);
+}
+
 // The declared shape with symbols filled in. One dimension may stay open (*open) when the caller
 // can work it out.
 static qrn_status complete_shape(const ox_info *p, const symbols *s, bool may_stay_open,
                                  uint64_t *dims, int64_t *open) {
     *open = -1;
     if (!p->has_shape)
-        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
-                        "input '%s' has no declared shape; give it as a .npy file", p->name);
+        return dynamic(p);
     for (uint32_t d = 0; d < p->rank; d++) {
         const char *who;
         int64_t v = p->dims[d] >= 0 ? p->dims[d] : find_symbol(s, p->symbols[d], &who);
@@ -141,15 +146,8 @@ static qrn_status complete_shape(const ox_info *p, const symbols *s, bool may_st
             *open = d;
             v = 1;
         }
-        if (v < 0 && p->symbols[d])
-            return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
-                            "input '%s' dimension %u ('%s') is dynamic; set it with --dim %s=N",
-                            p->name, d, p->symbols[d], p->symbols[d]);
         if (v < 0)
-            return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
-                            "input '%s' dimension %u is dynamic and has no name; give the input as "
-                            "a .npy file",
-                            p->name, d);
+            return dynamic(p);
         dims[d] = (uint64_t)v;
     }
     return QRN_OK;
@@ -269,8 +267,6 @@ static qrn_status load_unshaped(const qt_inputs *in, const qt_source *src, const
 
 static qrn_status load_all(const qt_inputs *in, size_t set, qt_array *arrays) {
     symbols s = {.n = 0};
-    for (uint32_t i = 0; i < in->n_dims; i++)
-        add_symbol(&s, in->dim_names[i], in->dim_values[i], "--dim");
     const qt_source *row = in->sources + set * in->n_ports;
     for (int shaped = 1; shaped >= 0; shaped--)
         for (uint32_t i = 0; i < in->n_ports; i++) {

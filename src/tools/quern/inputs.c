@@ -14,8 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_SYMBOLS 64 // among which a mistyped name is sought
-
 const char *qt_file_name(const char *name, char *buf, size_t size) {
     size_t i = 0;
     for (; name[i] && i + 1 < size; i++) {
@@ -42,60 +40,6 @@ static int collect_ports(const ox_graph *g, qt_inputs *in) {
             constant = strcmp(g->constants[k].name, g->inputs[i].name) == 0;
         if (!constant)
             in->ports[in->n_ports++] = &g->inputs[i];
-    }
-    return QT_EXIT_OK;
-}
-
-static int parse_dims(const qt_list *list, qt_inputs *in) {
-    in->dim_names = calloc(list->n + 1, sizeof *in->dim_names);
-    in->dim_values = calloc(list->n + 1, sizeof *in->dim_values);
-    if (!in->dim_names || !in->dim_values)
-        return no_memory();
-    for (size_t i = 0; i < list->n; i++) {
-        const char *eq = strrchr(list->items[i], '=');
-        char *end = NULL;
-        errno = 0;
-        long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
-        if (!eq || eq == list->items[i] || end == eq + 1 || *end || errno || v < 1 ||
-            v > UINT32_MAX) {
-            qt_error("--dim '%s': expected NAME=N with N at least 1", list->items[i]);
-            return QT_EXIT_USAGE;
-        }
-        in->dim_names[in->n_dims] = strndup(list->items[i], (size_t)(eq - list->items[i]));
-        if (!in->dim_names[in->n_dims])
-            return no_memory();
-        in->dim_values[in->n_dims++] = v;
-    }
-    return QT_EXIT_OK;
-}
-
-static bool is_dimension(const qt_inputs *in, const char *name, const char **symbols, size_t *n) {
-    for (uint32_t i = 0; i < in->n_ports; i++)
-        for (uint32_t d = 0; in->ports[i]->has_shape && d < in->ports[i]->rank; d++) {
-            const char *symbol = in->ports[i]->symbols[d];
-            if (symbol && strcmp(symbol, name) == 0)
-                return true;
-            if (symbol && *n < MAX_SYMBOLS)
-                symbols[(*n)++] = symbol;
-        }
-    return false;
-}
-
-// A name that no input has would change nothing, and be missed where it was meant.
-static int check_dims(const qt_inputs *in) {
-    for (uint32_t i = 0; i < in->n_dims; i++) {
-        const char *symbols[MAX_SYMBOLS];
-        size_t n = 0;
-        if (is_dimension(in, in->dim_names[i], symbols, &n))
-            continue;
-        const char *near = qrn_suggest(in->dim_names[i], symbols, n);
-        if (near)
-            qt_error("--dim '%s': no input has such a dimension; did you mean '%s'?",
-                     in->dim_names[i], near);
-        else
-            qt_error("--dim '%s': no input has such a dimension%s%s", in->dim_names[i],
-                     n ? "; there is " : ", all are fixed", n ? symbols[0] : "");
-        return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
 }
@@ -303,10 +247,6 @@ int qt_inputs_open(const ox_model *m, const qt_input_options *opt, const qt_list
     qt_inputs in = {.opt = opt};
     int code = collect_ports(m->graph, &in);
     if (code == QT_EXIT_OK)
-        code = parse_dims(&opt->dims, &in);
-    if (code == QT_EXIT_OK)
-        code = check_dims(&in);
-    if (code == QT_EXIT_OK)
         code = parse_picture(opt, &in.picture);
     if (code == QT_EXIT_OK)
         code = bind_all(opt, files, first_file, &in);
@@ -327,10 +267,6 @@ void qt_inputs_close(qt_inputs *in) {
     for (size_t i = 0; i < in->n_archives; i++)
         qt_npz_free(&in->archives[i]);
     free(in->archives);
-    for (uint32_t i = 0; i < in->n_dims; i++)
-        free(in->dim_names[i]);
-    free(in->dim_names);
-    free(in->dim_values);
     for (size_t i = 0; i < in->n_selected; i++)
         free(in->selected[i]);
     free(in->selected);

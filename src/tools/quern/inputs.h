@@ -16,7 +16,8 @@ typedef struct qt_input_options {
     bool random;
     uint64_t seed;
     bool cast;
-    qt_list dims; // NAME=N
+    qt_list dims;   // NAME=N or INPUT.AXIS=N
+    qt_list shapes; // INPUT=N,N,...
     const char *mean, *std, *layout, *fit;
     double largest;
     bool bgr;
@@ -26,7 +27,9 @@ typedef struct qt_input_options {
 
 // clang-format off
 #define QT_DIM_FLAG(T, m) \
-    {"dim", 'd', QT_LIST, "NAME=N", offsetof(T, m.dims), NULL, "size of a dynamic dimension"}
+    {"dim", 'd', QT_LIST, "NAME=N", offsetof(T, m.dims), NULL, \
+     "size of a dynamic dimension; unnamed: INPUT.AXIS=N"}, \
+    {"shape", 0, QT_LIST, "IN=N,N,...", offsetof(T, m.shapes), NULL, "shape of input IN"}
 // Rows for a table whose options struct T has a qt_input_options m.
 #define QT_INPUT_FLAGS(T, m) \
     {"inputs", 'i', QT_DIR, "DIR", offsetof(T, m.inputs), NULL, \
@@ -69,9 +72,6 @@ typedef struct qt_inputs {
     size_t n_sets;
     char **selected; // outputs that a list asks for; none: all
     size_t n_selected;
-    char **dim_names; // of --dim
-    int64_t *dim_values;
-    uint32_t n_dims;
     qt_npz *archives;
     size_t n_archives;
 } qt_inputs;
@@ -81,6 +81,11 @@ typedef struct qt_inputs {
 int qt_inputs_open(const ox_model *m, const qt_input_options *opt, const qt_list *files,
                    size_t first_file, qt_inputs *out);
 void qt_inputs_close(qt_inputs *in); // a cleared one is fine
+
+// Sets the sizes of --dim and --shape in the model's inputs.
+int qt_set_shapes(const qt_input_options *opt, ox_model *m);
+// qt_open_model, with them set.
+int qt_open_shaped(const char *path, const qt_input_options *opt, ox_model **out);
 
 // The arrays of one run, n_ports of them, of the model's types and complete shapes.
 qrn_status qt_inputs_load(const qt_inputs *in, size_t set, qt_array *arrays);

@@ -270,43 +270,6 @@ qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *im
 
 // --- models
 
-// The importer would only refuse what such an input leads to.
-static qrn_status check_shape(const ox_info *info, const qt_inputs *in) {
-    if (!info->has_shape)
-        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "input '%s' has no shape; fix it in the model",
-                        info->name);
-    for (uint32_t d = 0; d < info->rank; d++) {
-        const char *name = info->symbols[d];
-        bool bound = info->dims[d] >= 0;
-        for (uint32_t i = 0; name && !bound && i < in->n_dims; i++)
-            bound = strcmp(in->dim_names[i], name) == 0;
-        if (!bound && name)
-            return QRN_FAIL(QRN_E_DYNAMIC_SHAPE,
-                            "input '%s' dimension %u ('%s') is dynamic; set it with --dim %s=N",
-                            info->name, d, name, name);
-        if (!bound)
-            return QRN_FAIL(
-                QRN_E_DYNAMIC_SHAPE,
-                "input '%s' dimension %u is dynamic and has no name; fix it in the model",
-                info->name, d);
-    }
-    return QRN_OK;
-}
-
-static bool is_constant(const ox_graph *g, const char *name) {
-    for (uint32_t i = 0; i < g->n_constants; i++)
-        if (strcmp(g->constants[i].name, name) == 0)
-            return true;
-    return false;
-}
-
-static qrn_status check_shapes(const ox_graph *g, const qt_inputs *in) {
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (!is_constant(g, g->inputs[i].name))
-            QRN_TRY(check_shape(&g->inputs[i], in));
-    return QRN_OK;
-}
-
 static bool has_quantizers(const ox_graph *g) {
     for (uint32_t i = 0; i < g->n_nodes; i++)
         if (strstr(g->nodes[i].op, "QuantizeLinear") || strncmp(g->nodes[i].op, "QLinear", 7) == 0)
@@ -329,16 +292,13 @@ static qrn_status open_target(const ox_model *m, const qt_target *at, qc_client 
     return qc_open("htp", &options, out);
 }
 
-qrn_status qt_network_of(const ox_model *m, const qt_inputs *in, const qt_target *at,
-                         bool allow_fp16, qt_network *out) {
+qrn_status qt_network_of(const ox_model *m, const qt_target *at, bool allow_fp16, qt_network *out) {
     const qt_backend_options flags = {.allow_fp16 = allow_fp16};
-    ox_options import = {.dim_names = (const char *const *)in->dim_names,
-                         .dim_values = in->dim_values,
-                         .n_dims = in->n_dims};
+    ox_options import = {0};
     ox_plan plan;
     qc_client *c = NULL;
     qt_import_flags(&flags, &import);
-    QRN_TRY(check_shapes(m->graph, in));
+    QRN_TRY(ox_check_static(m, true)); // the importer would only reject what such an input leads to
     qrn_status s = open_target(m, at, &c);
     if (s == QRN_OK)
         s = qt_plan_make(m, c, &import, &plan);

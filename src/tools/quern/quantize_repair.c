@@ -32,8 +32,9 @@ int qt_read_repairs(const char *text, const qt_override_options *single,
     return QT_EXIT_OK;
 }
 
-int qt_repair_fold(const char *path, uint32_t repairs, ox_model *m, qt_repaired *out) {
-    int code = qt_open_model(path, &out->original);
+int qt_repair_fold(const char *path, const qt_input_options *in, uint32_t repairs, ox_model *m,
+                   qt_repaired *out) {
+    int code = qt_open_shaped(path, in, &out->original);
     if (code != QT_EXIT_OK)
         return code;
     if ((repairs & QZ_FOLD && qz_fold(m, &out->folded) != QRN_OK) ||

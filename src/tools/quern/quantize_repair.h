@@ -24,7 +24,8 @@ int qt_read_repairs(const char *text, const qt_override_options *single,
                     const qt_calibration_options *run, qz_scheme *scheme, uint32_t *repairs);
 
 // The repairs that need no samples; `original` is opened, the caller closes it.
-int qt_repair_fold(const char *path, uint32_t repairs, ox_model *m, qt_repaired *out);
+int qt_repair_fold(const char *path, const qt_input_options *in, uint32_t repairs, ox_model *m,
+                   qt_repaired *out);
 // Those that look at some samples. The graph is made anew where the model changes.
 int qt_repair_equalize(const char *path, uint32_t repairs, const qz_scheme *scheme,
                        const qt_samples *samples, ox_model *m, qz_graph **graph, qt_repaired *out);

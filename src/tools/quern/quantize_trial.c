@@ -49,9 +49,8 @@ static double time_ms(const qt_mixed *x, const qt_network *net) {
 }
 
 static int find_time(const qt_mixed *x, const ox_model *m, double *ms) {
-    const qt_inputs none = {0};
     qt_network net = {0};
-    if (qt_network_of(m, &none, &x->at, false, &net) != QRN_OK)
+    if (qt_network_of(m, &x->at, false, &net) != QRN_OK)
         return failed(x, QT_EXIT_REFUSED);
     *ms = net.n_refused || net.n_parts > 1 ? INFINITY : time_ms(x, &net);
     qt_network_close(&net);

@@ -159,12 +159,8 @@ static int open_sessions(job *j) {
     qt_session_close(&j->main);
     qt_session_close(&j->reference);
     qt_inputs_shapes(&j->in, j->arrays, j->shapes);
-    const ox_options import = {.dim_names = (const char *const *)j->in.dim_names,
-                               .dim_values = j->in.dim_values,
-                               .n_dims = j->in.n_dims,
-                               .input_shapes = j->shapes,
-                               .n_input_shapes = j->in.n_ports,
-                               .keep_all = j->opt->per_layer};
+    const ox_options import = {
+        .input_shapes = j->shapes, .n_input_shapes = j->in.n_ports, .keep_all = j->opt->per_layer};
     int code = qt_subject_session(&j->subject, &j->opt->backend, &import, &j->main);
     if (code == QT_EXIT_OK && j->opt->adapter)
         code = qt_adapter_apply(j->main.client, j->opt->adapter);

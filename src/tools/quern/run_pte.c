@@ -253,7 +253,9 @@ static int run_set(job *j, size_t set) {
 }
 
 static int run_sets(job *j, const qt_list *args) {
-    int code = qt_inputs_open(j->model, j->opt->in, args, 1, &j->in);
+    int code = qt_set_shapes(j->opt->in, j->model);
+    if (code == QT_EXIT_OK)
+        code = qt_inputs_open(j->model, j->opt->in, args, 1, &j->in);
     if (code == QT_EXIT_OK && j->opt->labels &&
         qt_labels_read(j->opt->labels, &j->labels) != QRN_OK)
         code = fail(QT_EXIT_FAILURE);

@@ -212,7 +212,7 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
         qt_print("MACs        0 (no convolution or matmul)\n");
     else if (f->macs < 0)
         qt_print("MACs        not known: shapes are missing%s\n",
-                 has_open_dims(in) ? " (--dim NAME=N sets dynamic dimensions)" : "");
+                 has_open_dims(in) ? " (--dim or --shape sets dynamic dimensions)" : "");
     else
         qt_print("MACs        %s\n", qt_count_text(f->macs, a, sizeof a));
     if (f->cost.complete)
@@ -320,13 +320,11 @@ static void ignore(void *ctx, const ox_node *n, qrn_status s, const char *why) {
 
 // Shapes of intermediate values are found by importing; where that fails, what the model declares
 // must do.
-static bool find_facts(const ox_model *m, const qt_inputs *in, facts *f) {
+static bool find_facts(const ox_model *m, facts *f) {
     qc_client *client = NULL;
     ox_result r = {0};
     qt_values values = {0};
-    const ox_options plain = {.dim_names = (const char *const *)in->dim_names,
-                              .dim_values = in->dim_values,
-                              .n_dims = in->n_dims};
+    const ox_options plain = {0};
     ox_options import = plain;
     import.report = ignore;
     import.value = qt_values_add;
@@ -422,7 +420,7 @@ static int run(const void *options, const qt_list *args) {
                                           : QT_BINARY_TEXT,
                               o.verify);
     ox_model *m = NULL;
-    code = qt_open_model(args->items[0], &m);
+    code = qt_open_shaped(args->items[0], &o.in, &m);
     if (code != QT_EXIT_OK)
         return code;
     qt_inputs in = {0};
@@ -431,7 +429,7 @@ static int run(const void *options, const qt_list *args) {
     facts f;
     if (code == QT_EXIT_OK && o.dot) {
         code = show_dot(m->graph);
-    } else if (code == QT_EXIT_OK && ops && find_facts(m, &in, &f)) {
+    } else if (code == QT_EXIT_OK && ops && find_facts(m, &f)) {
         size_t n = count_ops(m->graph, ops);
         code = (o.json ? show_json : show_text)(args->items[0], m, &in, &f, ops, n);
     } else if (code == QT_EXIT_OK) {

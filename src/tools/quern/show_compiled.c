@@ -26,7 +26,7 @@ static void keep_line(void *ctx, const char *line) {
 static int compile_model(const char *path, const qt_input_options *opt,
                          const qt_backend_options *backend) {
     ox_model *m = NULL;
-    int code = qt_open_model(path, &m);
+    int code = qt_open_shaped(path, opt, &m);
     if (code != QT_EXIT_OK)
         return code;
     qt_inputs in = {0};
@@ -34,9 +34,7 @@ static int compile_model(const char *path, const qt_input_options *opt,
     const qt_list none = {0};
     code = qt_inputs_open(m, opt, &none, 0, &in);
     if (code == QT_EXIT_OK) {
-        const ox_options import = {.dim_names = (const char *const *)in.dim_names,
-                                   .dim_values = in.dim_values,
-                                   .n_dims = in.n_dims};
+        const ox_options import = {0};
         code = qt_session_open(path, m, backend, &import, &s);
     }
     if (code == QT_EXIT_OK && s.model.graph->n_nodes == 0) {

@@ -120,6 +120,8 @@ int qt_subject_open(const char *path, const qt_input_options *opt, qt_subject *o
     int code = qt_is_dlc(path)      ? open_dlc(opt, &s)
                : qt_is_binary(path) ? open_binary(opt, &s)
                                     : open_model(opt, &s);
+    if (code == QT_EXIT_OK)
+        code = qt_set_shapes(opt, s.model);
     if (code == QT_EXIT_OK) {
         *out = s;
         if (s.graph == &s.dlc_graph)

@@ -207,7 +207,7 @@ static int run_set(work *w, size_t set) {
 static int run_all(work *w) {
     static const qt_list none;
     const qt_list *files = w->v->files ? w->v->files : &none;
-    int code = qt_open_model(w->v->model, &w->model);
+    int code = qt_open_shaped(w->v->model, &w->v->in, &w->model);
     if (code == QT_EXIT_OK)
         code = qt_inputs_open(w->model, &w->v->in, files, 0, &w->in);
     if (code != QT_EXIT_OK)

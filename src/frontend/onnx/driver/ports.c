@@ -15,14 +15,19 @@ static int64_t bound_dim(const ox_options *opt, const char *symbol) {
     return -1;
 }
 
+static qrn_status dynamic(const ox_info *info) {
+    char text[QRN_MESSAGE_MAX];
+    ox_describe_dynamic(&info, 1, true, text, sizeof text);
+    return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "%s", text);
+}
+
 static qrn_status input_shape(ox_import *im, const ox_info *info, uint32_t position, ox_val *v) {
     const ox_info *given =
         position < im->opt->n_input_shapes ? &im->opt->input_shapes[position] : NULL;
     if (given && !given->has_shape)
         given = NULL;
     if (!info->has_shape && !given)
-        return QRN_FAIL(QRN_E_DYNAMIC_SHAPE, "input '%s' has no shape; give an input file for it",
-                        info->name);
+        return dynamic(info);
     if (given && info->has_shape && given->rank != info->rank)
         return QRN_FAIL(QRN_E_SHAPE, "input '%s': rank %u, expected %u", info->name, given->rank,
                         info->rank);
@@ -34,12 +39,7 @@ static qrn_status input_shape(ox_import *im, const ox_info *info, uint32_t posit
         if (n < 0 && given)
             n = given->dims[d];
         if (n < 0)
-            return QRN_FAIL(
-                QRN_E_DYNAMIC_SHAPE,
-                "input '%s' dimension %u is dynamic (%s); bind it with --dim %s=N or give an "
-                "input file",
-                info->name, d, info->symbols[d] ? info->symbols[d] : "unnamed",
-                info->symbols[d] ? info->symbols[d] : "NAME");
+            return dynamic(info);
         if (n == 0 || n > UINT32_MAX)
             return QRN_FAIL(QRN_E_SHAPE, "input '%s' dimension %u is %lld", info->name, d,
                             (long long)n);

@@ -187,6 +187,20 @@ void ox_model_close(ox_model *m); // NULL is fine
 // Are the model's files as they were when they were opened? Ask after their weights were read.
 qrn_status ox_model_check(const ox_model *m);
 
+// bind.c
+// Sizes (at least 1) for dynamic dimensions of the main graph's inputs: of every one with this
+// name (*found: how many), of one dimension, or of all dimensions of an input, which may have
+// declared none. A fixed dimension of another size is QRN_E_SHAPE. The array of inputs is replaced.
+qrn_status ox_bind_symbol(ox_model *m, const char *symbol, int64_t size, uint32_t *found);
+qrn_status ox_bind_dim(ox_model *m, uint32_t input, uint32_t d, int64_t size);
+qrn_status ox_bind_shape(ox_model *m, uint32_t input, uint32_t rank, const int64_t *dims);
+// Which of these inputs still have dynamic shapes, as one sentence, with the command line's flags
+// that set them or without; cut where it does not fit. Returns how many; 0: none, and buf is empty.
+uint32_t ox_describe_dynamic(const ox_info *const *inputs, uint32_t n, bool flags, char *buf,
+                             size_t size);
+// QRN_E_DYNAMIC_SHAPE with that sentence where an input that is no constant has a dynamic shape.
+qrn_status ox_check_static(const ox_model *m, bool flags);
+
 // NULL: the model has no such function.
 const ox_function *ox_model_function(const ox_model *m, const char *domain, const char *name,
                                      const char *overload);

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+//
+// --dim and --shape: sizes for what a model leaves open. They are set in the model itself, so that
+// every command that reads one sees fixed shapes.
+#include "base/suggest.h"
+#include "tools/quern/inputs.h"
+#include "tools/quern/report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_NAMES 64 // among which a mistyped name is sought
+
+// The inputs that a user may set, or the names of their dimensions.
+typedef struct names {
+    const char *items[MAX_NAMES];
+    size_t n;
+} names;
+
+static void add_name(names *list, const char *name) {
+    if (name && list->n < MAX_NAMES)
+        list->items[list->n++] = name;
+}
+
+// Reads a size from 1 to 2^32 - 1 at *text and moves behind it.
+static bool read_size(const char **text, int64_t *out) {
+    char *end = NULL;
+    errno = 0;
+    long long v = strtoll(*text, &end, 10);
+    if (end == *text || errno || v < 1 || v > UINT32_MAX)
+        return false;
+    *text = end;
+    *out = v;
+    return true;
+}
+
+static int64_t input_named(const ox_model *m, const char *name, size_t len) {
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+        if (strlen(m->graph->inputs[i].name) == len &&
+            strncmp(m->graph->inputs[i].name, name, len) == 0 &&
+            !qt_find_constant(m->graph, m->graph->inputs[i].name))
+            return i;
+    return -1;
+}
+
+static int unknown(const char *flag, const char *given, const char *what, const names *list) {
+    const char *near = qrn_suggest(given, list->items, list->n);
+    if (near)
+        qt_error("--%s '%s': no %s; did you mean '%s'?", flag, given, what, near);
+    else
+        qt_error("--%s '%s': no %s%s%s", flag, given, what,
+                 list->n ? "; there is " : " with a name; use INPUT.AXIS=N, or --shape",
+                 list->n ? list->items[0] : "");
+    return QT_EXIT_USAGE;
+}
+
+// "INPUT.AXIS": the position of the input, and of the dimension.
+static bool find_axis(const ox_model *m, const char *name, uint32_t *input, uint32_t *axis) {
+    const char *dot = strrchr(name, '.');
+    char *end = NULL;
+    if (!dot || dot[1] < '0' || dot[1] > '9')
+        return false;
+    unsigned long d = strtoul(dot + 1, &end, 10);
+    int64_t i = *end ? -1 : input_named(m, name, (size_t)(dot - name));
+    if (i < 0 || !m->graph->inputs[i].has_shape || d >= m->graph->inputs[i].rank)
+        return false;
+    *input = (uint32_t)i;
+    *axis = (uint32_t)d;
+    return true;
+}
+
+static int shape_error(const char *flag, const char *text) {
+    qt_error("--%s '%s': %s", flag, text, qrn_message());
+    return QT_EXIT_USAGE;
+}
+
+static int set_dim(ox_model *m, const char *text) {
+    const char *eq = strrchr(text, '='), *at = eq ? eq + 1 : "";
+    int64_t size;
+    if (!eq || eq == text || !read_size(&at, &size) || *at) {
+        qt_error("--dim '%s': expected NAME=N with N at least 1", text);
+        return QT_EXIT_USAGE;
+    }
+    char *name = strndup(text, (size_t)(eq - text));
+    uint32_t found = 0, input, axis;
+    if (!name) {
+        qt_error("out of memory");
+        return QT_EXIT_FAILURE;
+    }
+    int code = QT_EXIT_OK;
+    if (ox_bind_symbol(m, name, size, &found) != QRN_OK)
+        code = shape_error("dim", text);
+    else if (!found && find_axis(m, name, &input, &axis))
+        code = ox_bind_dim(m, input, axis, size) == QRN_OK ? QT_EXIT_OK : shape_error("dim", text);
+    else if (!found) { // it would change nothing, and be missed where it was meant
+        names list = {.n = 0};
+        for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+            for (uint32_t d = 0; d < m->graph->inputs[i].rank; d++)
+                add_name(&list, m->graph->inputs[i].symbols[d]);
+        code = unknown("dim", name, "input has such a dimension", &list);
+    }
+    free(name);
+    return code;
+}
+
+static int set_shape(ox_model *m, const char *text) {
+    const char *eq = strrchr(text, '='), *at = eq ? eq + 1 : "";
+    int64_t dims[OX_MAX_RANK];
+    uint32_t rank = 0;
+    bool ok = eq && eq != text;
+    while (ok && *at) {
+        ok = rank < OX_MAX_RANK && read_size(&at, &dims[rank]) &&
+             (!*at || ((*at == ',' || *at == 'x') && at[1]));
+        at += ok && *at;
+        rank++;
+    }
+    if (!ok || !rank) {
+        qt_error("--shape '%s': expected INPUT=N,N,... with sizes of at least 1", text);
+        return QT_EXIT_USAGE;
+    }
+    int64_t input = input_named(m, text, (size_t)(eq - text));
+    if (input >= 0)
+        return ox_bind_shape(m, (uint32_t)input, rank, dims) == QRN_OK ? QT_EXIT_OK
+                                                                       : shape_error("shape", text);
+    names list = {.n = 0};
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+        add_name(&list, m->graph->inputs[i].name);
+    char *name = strndup(text, (size_t)(eq - text));
+    int code = unknown("shape", name ? name : text, "input has that name", &list);
+    free(name);
+    return code;
+}
+
+int qt_set_shapes(const qt_input_options *opt, ox_model *m) {
+    int code = QT_EXIT_OK;
+    for (size_t i = 0; i < opt->shapes.n && code == QT_EXIT_OK; i++)
+        code = set_shape(m, opt->shapes.items[i]);
+    for (size_t i = 0; i < opt->dims.n && code == QT_EXIT_OK; i++)
+        code = set_dim(m, opt->dims.items[i]);
+    return code;
+}
+
+int qt_open_shaped(const char *path, const qt_input_options *opt, ox_model **out) {
+    int code = qt_open_model(path, out);
+    if (code != QT_EXIT_OK)
+        return code;
+    code = qt_set_shapes(opt, *out);
+    if (code != QT_EXIT_OK) {
+        ox_model_close(*out);
+        *out = NULL;
+    }
+    return code;
+}
