@@ -3,8 +3,13 @@
 
     import quern
 
+    quern.check("model.onnx", soc="SM8650")  # what the NPU supports
+    quern.estimate("model.onnx", soc="all")  # how long it would take
     session = quern.session("model.onnx", backend="htp", soc="SM8650")
     session.run(None, {"x": x})
+
+After `import quern` an `onnxruntime.InferenceSession` with `providers=["QNNExecutionProvider"]` is a
+session on Quern, too.
 
 The package carries Quern's QNN libraries (`quern.libs()`), an ONNX Runtime execution provider
 (`quern.plugin()`), the program `quern` (`quern.program()`) and a small network to try them with
@@ -24,14 +29,19 @@ import weakref
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
-from quern import _generate
+from quern import _generate, _ort, _reports
 from quern._dims import check_dims
 from quern._generate import Generated
+from quern._progress import Elapsed
+from quern._report import Bench, Check, Comparison, Estimate, Info, Row, Socs
+from quern._reports import bench, check, compare, estimate, info, socs
 from quern._target import DEFAULT_SOC, target_of
 from quern._words import unknown
 
-__all__ = ["DEFAULT_SOC", "EP_NAME", "Generated", "compile_model", "devices", "ep_options",
-           "generate", "libs", "library", "plugin", "program", "register", "sample", "session",
+__all__ = ["DEFAULT_SOC", "EP_NAME", "Bench", "Check", "Comparison", "Estimate", "Generated",
+           "InferenceSession", "Info", "Row", "Socs", "bench", "check", "compare", "compile_model",
+           "devices", "ep_options", "estimate", "generate", "info", "libs", "library",
+           "patch_onnxruntime", "plugin", "program", "register", "sample", "session", "socs",
            "unregister"]
 __version__ = "0.1.0"
 
@@ -177,7 +187,8 @@ def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | 
                **options: object) -> dict[str, str]:
     """Provider options as ONNX Runtime wants them: text, with booleans as 0 and 1.
 
-    backend: cpu, htp, gpu or saver; the path of any QNN library; None for that of the device.
+    backend: cpu, htp, gpu or saver; the path of any QNN library (QnnHtp.dll is libQnnHtp.so); None
+    for that of the device.
     soc: target SoC of the HTP, by name or number; None or "none": floats stay float32.
     Options whose value is None are left out. docs/onnxruntime.md lists the options.
 
@@ -187,7 +198,7 @@ def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | 
     found = {}
     if backend is not None:
         given = os.fspath(backend)
-        if "/" in given or given.endswith(".so"):
+        if "/" in given or given.lower().endswith((".so", ".dll")):
             found["backend_path"] = given
         elif given in _LIBRARIES and given != "system":
             found["backend_type"] = given
@@ -274,12 +285,30 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
     config = {**(more.pop("config", None) or {}), "ep.context_enable": "1",
               "ep.context_embed_mode": str(int(embed))}
     place = _moved_away if config.get("ep.share_ep_contexts") == "1" else _replaced_whole
-    with place(path) as fresh:
+    with place(path) as fresh, Elapsed(f"compile {path.name}"):
         session(model, backend, soc, config={**config, "ep.context_file_path": os.fspath(fresh)},
                 **more)
         if not fresh.exists():
             raise RuntimeError(f"{path} was not written: the backend took no node of the model")
     return path
+
+
+def patch_onnxruntime(enable: bool = True) -> None:
+    """`providers=["QNNExecutionProvider"]` of onnxruntime.InferenceSession means Quern, or not.
+
+    `import quern` does this; `patch_onnxruntime(False)` undoes it. Other sessions, an ONNX Runtime
+    with a QNN provider of its own and one that somebody registered are left alone.
+    """
+    _ort.adopt(devices, enable)
+
+
+def __getattr__(name: str) -> Any:
+    """`InferenceSession`, which needs ONNX Runtime and is made when it is first asked for."""
+    if name != "InferenceSession":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    made = _ort.session_class(_onnxruntime("quern.InferenceSession"), devices, EP_NAME)
+    globals()[name] = made
+    return made
 
 
 _GENERATE = ("tokenizer", "config", "chat_template", "rope_theta", "system", "raw", "max_tokens",
@@ -302,8 +331,9 @@ def generate(models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], 
     for name in options:
         if name not in _GENERATE:
             raise unknown("option", name, _GENERATE)
-    one = isinstance(models, (str, os.PathLike))
-    return _generate.run(program(), [models] if one else list(models), prompt, stream,
+    if isinstance(models, (str, os.PathLike)):
+        models = [models]
+    return _generate.run(program(), models, prompt, stream,
                          [stop] if isinstance(stop, str) else stop,
                          {"backend": backend, "soc": soc, **options})
 
@@ -346,3 +376,7 @@ def _moved_away(path: Path) -> Iterator[Path]:
             old.replace(path)
         raise
     old.unlink(missing_ok=True)
+
+
+_reports._program = program
+patch_onnxruntime()

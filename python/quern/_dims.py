@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Tuple
 
 from quern._words import unknown
 
-_Field = "tuple[int, int, int]"  # number, begin and end of its bytes
+_Field = Tuple[int, int, int]  # number, begin and end of its bytes
 # ModelProto.graph, GraphProto.input, ValueInfoProto.type, TypeProto.tensor_type, .shape, .dim,
 # Dimension.dim_param
 _PATH = (7, 11, 2, 1, 2, 1, 2)
@@ -77,8 +77,8 @@ def check_dims(model: str | bytes, dims: Mapping[str, int]) -> None:
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"dims: the size of {name!r} is {size!r}; expected a number from 1 on")
     names = dimension_names(model)
-    for name in dims if names is not None else ():
-        if name in names:
+    for name in dims:
+        if names is None or name in names:
             continue
         if not names:
             raise ValueError(f"dims: no dimension {name!r}; no input has a dynamic one with a name")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any, Iterable, Mapping, Sequence
+
+from quern._cli import watched
 
 SCHEMES = ("a8w8", "a16w8", "a16w4", "a16w16", "a8w4", "w8", "w4")
 
@@ -38,7 +39,7 @@ def run(program: Path, models: Sequence[str | os.PathLike[str]], output: str | o
         flags: Mapping[str, Any]) -> list[dict[str, Any]]:
     """What the program reports: a dictionary for each model. Its error becomes a ValueError."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [os.fspath(program), "quantize", *map(os.fspath, models), "-o",
+        command = [os.fspath(program), "quantize", *(os.fspath(one) for one in models), "-o",
                    os.fspath(output), "-s", scheme, "--json"]
         if data is not None:
             _write(Path(folder), inputs, data)
@@ -50,9 +51,10 @@ def run(program: Path, models: Sequence[str | os.PathLike[str]], output: str | o
                 command += [word for item in value for word in (f"--{name}", str(item))]
             elif value not in (None, False):
                 command += [f"--{name}", str(value)]
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+        done = watched(command)
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.startswith("quern: error: ")]
         raise ValueError(lines[0][len("quern: error: "):] if lines else
                          f"quern quantize failed ({done.returncode}): {done.stderr.strip()[:400]}")
-    return json.loads(done.stdout)
+    reports: list[dict[str, Any]] = json.loads(done.stdout)
+    return reports

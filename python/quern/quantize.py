@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Iterable, Iterator, Mapping, Sequence, Union
 
 from quern import _onnxruntime, _quantizer, program
+from quern._progress import Bar
 from quern._words import unknown
 
 __all__ = ["config", "preprocess", "quantize"]
@@ -114,7 +115,7 @@ class _Reader:
         self._data = [self._checked(item, f"item {n} of the data") for n, item in enumerate(data)]
         if not self._data:
             raise ValueError("calibration needs at least one set of inputs")
-        self._next = 0
+        self._next, self._bar = 0, Bar("calibrate", len(self._data))
 
     def _checked(self, item: Any, where: str) -> Mapping[str, Any]:
         import numpy as np
@@ -141,8 +142,10 @@ class _Reader:
 
     def get_next(self) -> Mapping[str, Any] | None:
         if self._next == len(self._data):
+            self._bar.close()
             return None
         self._next += 1
+        self._bar.step()
         return self._data[self._next - 1]
 
     def rewind(self) -> None:

@@ -26,6 +26,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence, Union
 
 import quern
 from quern import _study_ray, _study_table, _study_tasks
+from quern._progress import Bar
 from quern._quantizer import SCHEMES
 from quern._study_data import Samples, digest, digest_file
 from quern._study_files import Store, StudyError
@@ -254,11 +255,15 @@ class Study:
 
     def run(self, ray: bool | str = False, workers: int | None = None,
             progress: Callable[[int, int, str], None] | None = None) -> Table:
-        """Runs what is not done yet and writes the table; failed tasks are rows with an error."""
-        with Store(self.out).opened() as store:
+        """Runs what is not done yet and writes the table; failed tasks are rows with an error.
+
+        progress is called with the tasks that are done, their number and a text; without one a bar
+        shows it on a terminal or in a notebook.
+        """
+        with Store(self.out).opened() as store, Bar("study") as bar:
             plan = self._plan()
             tasks = [t for t in plan.tasks.values() if store.result(t.key) is None]
-            count = 0
+            count, bar.total = 0, len(tasks)
 
             def done(task: Task, error: str | None) -> None:
                 nonlocal count
@@ -266,6 +271,9 @@ class Study:
                 if progress:
                     progress(count, len(tasks), f"{task.kind} {task.title}" + (
                         f": {error}" if error else ""))
+                else:
+                    bar.what = f"{task.kind} {task.title}"[:60]
+                    bar.step()
 
             def part(key: str) -> Any:
                 return plan.part(key, store)
@@ -372,12 +380,6 @@ def _parser() -> argparse.ArgumentParser:
     return p
 
 
-def _show(done: int, total: int, text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{done} of {total}: {text[:100]}", end="" if done < total else "\n",
-              file=sys.stderr, flush=True)
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     o = _parser().parse_args(argv)
     try:
@@ -386,7 +388,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                       calibration=_one_or_pairs(o.calibration), labels=_one_or_pairs(o.labels),
                       n_calibration=o.n_calibration, shard_size=o.shard_size, retries=o.retries,
                       threads=threads)
-        table = study.run(ray=o.ray, workers=o.workers, progress=_show)
+        table = study.run(ray=o.ray, workers=o.workers)
     except (ValueError, OSError) as error:
         print(f"quern.study: error: {error}", file=sys.stderr)
         return 2

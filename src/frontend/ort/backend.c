@@ -11,6 +11,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 static const char *const files[QE_BACKENDS] = {"libQnnCpu.so", "libQnnGpu.so", "libQnnHtp.so",
@@ -30,6 +31,24 @@ static void find_library(const char *file, char *out, size_t size) {
             return;
     }
     snprintf(out, size, "%s", file);
+}
+
+// The file of an option that names a library. Published snippets name those of Windows, which no
+// loader opens here: QnnHtp.dll, whatever its folder, is libQnnHtp.so beside the provider.
+static void named_library(const qe_ep *ep, const char *given, char *out, size_t size) {
+    size_t n = strlen(given), begin = n;
+    char file[NAME_MAX];
+    while (begin && given[begin - 1] != '/' && given[begin - 1] != '\\')
+        begin--;
+    if (n - begin > 4 && strcasecmp(given + n - 4, ".dll") == 0) {
+        snprintf(file, sizeof file, "lib%.*s.so", (int)(n - 4 - begin), given + begin);
+        find_library(file, out, size);
+        qe_say(ep->log, ORT_LOG_INFO, "library %s: %s is used", given, out);
+    } else if (strchr(given, '/')) {
+        snprintf(out, size, "%s", given);
+    } else {
+        find_library(given, out, size);
+    }
 }
 
 void qe_library_path(qe_backend kind, char *out, size_t size) {
@@ -148,12 +167,8 @@ static qrn_status take_serializer(const qe_ep *ep, char *path, size_t size) {
     if (saver && o->dump_dlc)
         return QRN_FAIL(QRN_E_CONFIG, "options qnn_saver_path and dump_qnn_ir_dlc: only one "
                                       "library can get the calls; leave one out");
-    if (saver)
-        snprintf(path, size, "%s", o->saver_path);
-    else if (o->dump_dlc && strchr(ir, '/'))
-        snprintf(path, size, "%s", ir);
-    else if (o->dump_dlc)
-        find_library(ir, path, size);
+    if (saver || o->dump_dlc)
+        named_library(ep, saver ? o->saver_path : ir, path, size);
     if (!o->dump_dlc && (o->dlc_dir || o->ir_path))
         qe_say(ep->log, ORT_LOG_WARNING, "option %s has no effect without dump_qnn_ir_dlc",
                o->dlc_dir ? "dump_qnn_ir_dlc_dir" : "qnn_ir_backend_path");
@@ -162,10 +177,8 @@ static qrn_status take_serializer(const qe_ep *ep, char *path, size_t size) {
 
 qrn_status qe_backend_open(qe_ep *ep) {
     char path[PATH_MAX];
-    if (ep->opt.backend_path && strchr(ep->opt.backend_path, '/'))
-        snprintf(path, sizeof path, "%s", ep->opt.backend_path);
-    else if (ep->opt.backend_path)
-        find_library(ep->opt.backend_path, path, sizeof path);
+    if (ep->opt.backend_path)
+        named_library(ep, ep->opt.backend_path, path, sizeof path);
     else
         qe_library_path(ep->backend, path, sizeof path);
     ep->backend = kind_of(path, ep->backend); // that a serializer stands for

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""The commands of the program that answer questions about a model, as functions.
+
+Each runs `quern COMMAND --json`, so that Python and the command line never disagree. Arguments that
+a function does not name are flags of its command: `steps=True` is `--steps`, `top=5` is `--top 5`.
+"""
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Callable, Mapping, Optional, Union
+
+from quern import _cli
+from quern._progress import Elapsed
+from quern._report import Bench, Check, Comparison, Estimate, Info, Socs
+from quern._target import target_of
+
+PathLike = Union[str, "os.PathLike[str]"]
+Sizes = Optional[Mapping[str, int]]
+_program: Callable[[], Path]  # set by the package
+
+
+def _existing(model: str | os.PathLike[str]) -> str:
+    path = os.fspath(model)
+    if not os.path.exists(path):
+        raise FileNotFoundError(f"{path}: there is no such model")
+    return path
+
+
+def _target(model: str, backend: Any, soc: str | int | None) -> str | int | None:
+    """SM8650 where the HTP has no other, said in a warning; a context binary knows its own."""
+    onnx = model.lower().endswith(".onnx") and os.path.isfile(model)
+    return target_of(model, backend, soc, {}, stacklevel=4) if onnx else soc
+
+
+def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = None, *,
+          dims: Sizes = None, **options: object) -> Check:
+    """Which nodes of a model a backend supports, and why not the others (`quern check`).
+
+    >>> report = quern.check("model.onnx", soc="SM8650")
+    >>> report.ok, report.rejected_nodes
+    """
+    path = _existing(model)
+    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), dim=dims, **options)
+    return Check(_cli.report(_program(), "check", [path], given))
+
+
+def estimate(model: PathLike, soc: str | int | None = None, *, precision: str | None = None,
+             dims: Sizes = None, **options: object) -> Estimate:
+    """How long a model would take on a phone's NPU (`quern estimate`); soc="all" is every SoC.
+
+    power, vtcm, hvx_threads and the other flags of the command may be given.
+    """
+    given = _cli.flags(soc=soc, precision=precision, dim=dims, **options)
+    return Estimate(_cli.report(_program(), "estimate", [_existing(model)], given))
+
+
+def bench(model: PathLike, backend: PathLike = "cpu", soc: str | int | None = None, *,
+          seconds: float | None = None, runs: int | None = None, threads: int | None = None,
+          dims: Sizes = None, **options: object) -> Bench:
+    """Measures how fast a model runs on this machine (`quern bench`), with random inputs."""
+    path = _existing(model)
+    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), seconds=seconds, runs=runs,
+                       threads=threads, dim=dims, **options)
+    with Elapsed(f"bench {os.path.basename(path)}"):
+        return Bench(_cli.report(_program(), "bench", [path], given))
+
+
+def info() -> Info:
+    """Libraries, their versions, and what this machine offers (`quern info`)."""
+    return Info(_cli.report(_program(), "info", [], []))
+
+
+def socs(*words: str) -> Socs:
+    """The SoCs that `soc` accepts (`quern socs`), or those that words select: "v79", "galaxy"."""
+    return Socs(_cli.report(_program(), "socs", words, []))
+
+
+def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] | None = None,
+            backend: PathLike = "htp", soc: str | int | None = None,
+            reference_backend: PathLike = "cpu", dims: Sizes = None, seed: int = 1,
+            **options: object) -> Comparison:
+    """Compares two executions layer by layer (`quern compare`); the first is the reference.
+
+    Both are folders that `QUERN_DUMP` made, or both are models: then they are run here with the
+    same `inputs` (arrays by name; random ones without), the reference on `reference_backend` in
+    float and the other one on `backend` as `soc` computes it.
+    """
+    a, b = _existing(reference), _existing(other)
+    if os.path.isdir(a) != os.path.isdir(b):
+        raise ValueError(f"compare: {a} and {b}: expected two folders of QUERN_DUMP or two models")
+    given = _cli.flags(**options)
+    if os.path.isdir(a):
+        return Comparison(_cli.report(_program(), "compare", [a, b], given))
+    with tempfile.TemporaryDirectory(prefix="quern-compare-") as folder, \
+            Elapsed(f"compare {os.path.basename(b)}"):
+        common = [*_save(inputs, Path(folder) / "in"), *_cli.flags(dim=dims, seed=seed)]
+        sides = ((a, "a", _cli.flags(backend=reference_backend)),
+                 (b, "b", _cli.flags(backend=backend, soc=_target(b, backend, soc))))
+        for model, name, where in sides:
+            _cli.call(_program(), "run", [model], [*common, *where],
+                      environment={"QUERN_DUMP": f"{folder}/{name}"})
+        return Comparison(_cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given))
+
+
+def _save(inputs: Mapping[str, Any] | None, folder: Path) -> list[str]:
+    """Flags for the inputs, which lie in files then."""
+    if inputs is None:
+        return ["--random"]
+    import numpy
+    folder.mkdir()
+    for at, (name, value) in enumerate(inputs.items()):
+        numpy.save(folder / f"{at}.npy", numpy.asarray(value))
+    listed = " ".join(f"{name}:={folder / f'{at}.npy'}" for at, name in enumerate(inputs))
+    (folder / "list.txt").write_text(listed + "\n")
+    return [f"--input-list={folder / 'list.txt'}"]
