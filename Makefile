@@ -15,27 +15,38 @@ FORMATTED = $(shell git ls-files -co --exclude-standard -- 'src/*.[ch]' 'src/*.i
     ':!tests/structure/bad_tree')
 
 # Every target that `make help` lists.
-.PHONY: all $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile)
+.PHONY: default $(shell sed -n 's/^\([a-z0-9-]*\):.*\#\# .*/\1/p' Makefile)
 
-all: release
+default: build
 
 help: ## list the targets
-	@sed -n 's/^\([a-z0-9-]*\):.*## /\1: /p' Makefile | column -t -s:
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1 /p' Makefile | awk '{ name = $$1; $$1 = ""; printf "%-22s%s\n", name, $$0 }'
 
-setup: ## install what the tests need (apt packages when root, a Python venv)
+setup: ## install what the tests need: Debian packages (asks first), a Python venv
 	scripts/setup.sh test
 
-release: ## build the libraries and programs (the default)
+# A new tree has no tests and no benchmarks; one that has them keeps them.
+NEW = $(if $(wildcard build/release/CMakeCache.txt),,-DQUERN_TESTS=OFF -DQUERN_BENCHES=OFF)
+
+build: ## build the libraries and programs (the default)
+	@echo "make: building libraries and programs in build/lib and build/bin (tests: make all)"
 	scripts/setup.sh build
-	cmake --preset release
+	cmake --preset release $(NEW)
+	cmake --build --preset release --target product
+	@$(FINISH)
+
+all: ## build everything: libraries, programs, tests, benchmarks
+	scripts/setup.sh all
+	cmake --preset release -DQUERN_TESTS=ON -DQUERN_BENCHES=ON
 	cmake --build --preset release
-	@ln -sfn release/lib build/lib
-	@ln -sfn release/bin build/bin
-	@cmake --install build/release --prefix "$(CURDIR)/build/sdk" >/dev/null
+	@$(FINISH)
+
+FINISH = ln -sfn release/lib build/lib && ln -sfn release/bin build/bin && \
+    cmake --install build/release --prefix "$(CURDIR)/build/sdk" >/dev/null
 
 DIGITS = examples/digits
 
-demo: release ## build, compile a small network for a phone's NPU, and recognise handwritten digits
+demo: build ## build, compile a small network for a phone's NPU, and recognise handwritten digits
 	@if [ -x build/bin/quern ]; then set -ex; \
 	build/bin/quern compile $(DIGITS)/digits.onnx $(DIGITS)/digits_a8w8.onnx --dim N=1 \
 	    --soc SM8650 -o build/digits.bin; \
@@ -48,7 +59,7 @@ test: ## every test: sanitizers, release, structure, Python clients
 	scripts/setup.sh test
 	$(PYTHON) scripts/run_tests.py
 
-test-faults: release ## the programs with every allocation, write and read failing in turn
+test-faults: all ## the programs with every allocation, write and read failing in turn
 	scripts/setup.sh test
 	cmake --build build/release --target fault_shim
 	FAULT_FULL=1 QUERN_BIN=build/bin/quern FAULT_SHIM=build/release/tests/libfault_shim.so \
@@ -63,16 +74,16 @@ fuzz: ## all fuzz targets with new seeds and sanitizers, for MINUTES=5 (an hour 
 	cmake --build build/asan --target $(FUZZ) QnnCpu QnnHtp QnnSystem
 	$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
 
-test-conformance: release ## all of ONNX's own cases through Quern's provider
+test-conformance: all ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
 
-test-gpu-models: release ## the nine full networks on the GPU backend, with their budgets of launches
+test-gpu-models: all ## the nine full networks on the GPU backend, with their budgets of launches
 	scripts/setup.sh test
 	QUERN_GPU_MODELS=full QUERN_BIN=build/bin/quern QUERN_LIB_DIR=build/lib \
 	    $(PYTHON) -B -m pytest -q -rP -p no:cacheprovider tests/models/models_on_gpu.py
 
-test-gpu-oclgrind: release ## races and bounds of GPU kernels: a sample of the op cases in a simulator
+test-gpu-oclgrind: all ## races and bounds of GPU kernels: a sample of the op cases in a simulator
 	@test -e $(OCLGRIND) || { echo "$(OCLGRIND) is missing: install Debian's oclgrind"; exit 1; }
 	scripts/setup.sh test
 	cd build/release && ctest -L '^op$$' -E 'op_on|op_half' --output-on-failure
@@ -83,7 +94,7 @@ test-gpu-oclgrind: release ## races and bounds of GPU kernels: a sample of the o
 	    tests/ir/support.tsv build/lib/libQnnGpu.so build/release/tests/run_cases \
 	    $$(ls build/release/tests/op/*.qc | grep -v half)
 
-test-growth: release ## how the cost of 19 families of models grows up to 64 k nodes
+test-growth: all ## how the cost of 19 families of models grows up to 64 k nodes
 	scripts/setup.sh test
 	$(PYTHON) -B tests/frontend/check_growth.py "$(CURDIR)/build/bin/quern"
 	$(PYTHON) -B tests/frontend/check_growth.py "$(CURDIR)/build/bin/quern" --backend htp
@@ -94,10 +105,10 @@ test-provider-shapes: ## 10,000 models whose declared shapes are wrong, under Ad
 	cmake --build --preset asan
 	$(PYTHON) tests/ort/shapes.py --libs build/asan/lib --models 10000 $(SHAPES)
 
-test-llm: release ## a language model (MODEL=FILE.gguf) on every way to run it
+test-llm: all ## a language model (MODEL=FILE.gguf) on every way to run it
 	$(PYTHON) scripts/llm_check.py --bin build/bin/quern "$(MODEL)"
 
-test-clients: release ## the public QNN clients, the slow ones too
+test-clients: all ## the public QNN clients, the slow ones too
 	scripts/setup.sh clients
 	QUERN_LIB_DIR=build/lib QUERN_RUNNER=build/bin/qnn_executor_runner $(PYTHON) -m pytest tests/clients
 
@@ -122,20 +133,20 @@ test-pythons: ## that wheel with every Python of this machine, and the newest on
 
 bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a short run
 	scripts/setup.sh bench
-	$(MAKE) release
+	$(MAKE) all
 	$(PYTHON) bench/run.py --write $(BENCH)
 
-bench-llm: release ## a language model (MODEL=FILE.gguf) beside llama.cpp; BENCH="--peer PYTHON"
+bench-llm: all ## a language model (MODEL=FILE.gguf) beside llama.cpp; BENCH="--peer PYTHON"
 	$(PYTHON) scripts/bench_llm.py "$(MODEL)" --write docs/llm.md $(BENCH)
 
 bench-gpu: ## the GPU backend beside torch on this machine's OpenCL device: docs/performance-gpu.md
-	$(MAKE) release
+	$(MAKE) all
 	$(or $(TORCH_PYTHON),python3) scripts/bench_gpu.py --write docs/performance-gpu.md $(BENCH)
 
-install: release ## install headers, libraries and package files under PREFIX
+install: build ## install headers, libraries and package files under PREFIX
 	DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
 
-docs: release ## regenerate the pages that come from the source
+docs: all ## regenerate the pages that come from the source
 	cmake --build build/release --target docs write_compiled_ops
 	python3 scripts/gen_environment.py
 	python3 scripts/gen_status.py
@@ -157,12 +168,12 @@ docs-site: ## the documentation as a site in build/site; a dead link fails
 format: ## format the sources in place
 	$(CLANG_FORMAT) -i $(FORMATTED)
 
-lint: release ## check the format and run clang-tidy
+lint: all ## check the format and run clang-tidy
 	scripts/setup.sh lint
 	@$(CLANG_FORMAT) --dry-run --Werror $(FORMATTED)
 	scripts/lint.py $(CLANG_TIDY) build/release
 
-analyze: release ## clang's path-sensitive analyzer: a report to read, most of it false
+analyze: all ## clang's path-sensitive analyzer: a report to read, most of it false
 	scripts/setup.sh lint
 	-scripts/lint.py $(CLANG_TIDY) build/release \
 	    --checks='-*,clang-analyzer-*,-clang-analyzer-optin.performance.Padding'

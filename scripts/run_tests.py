@@ -102,7 +102,8 @@ def run_tree(tally, preset, options, selection, targets):
         tally.add(preset, skipped=1, note=f"({', '.join(absent)} not installed)")
         return
     chosen = ["--target", *targets] if targets else []
-    if (call("cmake", "--preset", preset, f"-DQUERN_PYTHON={PYTHON}", *options) != 0
+    if (call("cmake", "--preset", preset, "-DQUERN_TESTS=ON", "-DQUERN_BENCHES=ON",
+             f"-DQUERN_PYTHON={PYTHON}", *options) != 0
             or call("cmake", "--build", "--preset", preset, "-j", JOBS, *chosen) != 0):
         tally.add(preset, failed=["build"])
         return

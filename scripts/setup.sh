@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 #
-# setup.sh build|lint|test|clients|aarch64|bench: makes sure that what a build (or the tests)
-# needs is there.
-# Debian packages are installed when run as root and only when something is missing; otherwise the
-# line to run is printed. The tests' Python packages go to build/venv, made anew only when the
-# requirements change. QUERN_NO_CLIENTS=1 leaves the client packages out, QUERN_NO_TORCH=1 only
-# ExecuTorch and torch (about 230 MB to fetch, 900 MB on the disk), QUERN_NO_BROWSER=1 Chromium, in
-# which pages are looked at (120 MB to fetch). For cross tests, cmocka for arm64 is unpacked under
-# build/, so the system keeps its one architecture. The peers of the benchmarks, the cross compiler
-# of the tests, the OpenCL device (PoCL) and the browser are optional: the rest goes on without
-# them.
+# setup.sh build|all|lint|test|clients|aarch64|bench|package: makes sure that what a build (or the
+# tests) needs is there.
+# Missing Debian packages are installed with apt-get when run as root, after a question on a
+# terminal. QUERN_YES=1 and CI=true answer yes, QUERN_YES=0 no. Without a terminal nobody can be
+# asked: what is missing is installed, and nothing else is changed. Packages that are there are not
+# upgraded, unless a new one depends on it, which the question says. Without root the line to run is
+# printed.
+# The tests' Python packages go to build/venv, made anew only when the requirements change.
+# QUERN_NO_CLIENTS=1 leaves the client packages out, QUERN_NO_TORCH=1 only ExecuTorch and torch
+# (about 230 MB to fetch, 900 MB on the disk), QUERN_NO_BROWSER=1 Chromium, in which pages are
+# looked at (120 MB to fetch). For cross builds, libraries for arm64 are unpacked under build/, so
+# the system keeps its one architecture. The peers of the benchmarks, the cross compiler of the
+# tests, the OpenCL device (PoCL) and the browser are optional: the rest goes on without them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-build}
@@ -31,13 +34,14 @@ check_packages() {
     need cmake command -v cmake
     need ninja-build command -v ninja
     need make command -v make
-    need g++ command -v c++
-    need libcmocka-dev has_header cmocka.h
     need libjansson-dev has_header jansson.h
     need libpng-dev has_header png.h
     need libjpeg-dev has_header jpeglib.h
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
+    need g++ command -v c++
+    need libcmocka-dev has_header cmocka.h
+    [ "$what" = all ] && return
     if [ "$what" = lint ]; then
         need clang-14 command -v "${CLANG:-clang-14}"
         need clang-format-14 command -v "${CLANG_FORMAT:-clang-format-14}"
@@ -62,11 +66,28 @@ check_cross() {
     need qemu-user command -v qemu-aarch64
 }
 
-# Installs what is missing and optional; false: it could not.
+# May packages be installed? The answer to the question, asked once.
+consent=
+may_install() { # may_install <package...>
+    local upgrades
+    [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null || return 1
+    [ "${QUERN_YES:-}" = 0 ] || [ "$consent" = n ] && return 1
+    [ -n "${updated:-}" ] || apt-get update -qq
+    updated=1
+    echo "setup: this needs Debian packages that are not installed: $*" >&2
+    upgrades=$(apt-get -s install --no-upgrade --no-install-recommends "$@" |
+        sed -n 's/^Inst \([^ ]*\) \[.*/\1/p' | tr '\n' ' ')
+    [ -z "$upgrades" ] || echo "setup: they also upgrade: $upgrades" >&2
+    [ "${QUERN_YES:-}" = 1 ] || [ "${CI:-}" = true ] || [ "$consent" = y ] && return
+    [ -t 0 ] && [ -t 2 ] || { echo "setup: no terminal to ask on: installing" >&2; return 0; }
+    read -r -p "setup: install them with apt-get? [Y/n] " consent
+    case $consent in '' | [Yy]*) consent=y ;; *) consent=n && return 1 ;; esac
+}
+# Installs what is missing; false: it could not, or must not.
 try_install() {
-    [ ${#missing[@]} -eq 0 ] || { [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-            "${missing[@]}"; }
+    [ ${#missing[@]} -eq 0 ] || { may_install "${missing[@]}" &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-upgrade \
+            --no-install-recommends "${missing[@]}" >/dev/null; }
 }
 
 # An apt state of its own, for one architecture; needs no root.
@@ -85,20 +106,15 @@ fetch_arm64() { # fetch_arm64 <root> <package...>
 }
 
 check_packages
-if [ ${#missing[@]} -gt 0 ]; then
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
-            "${missing[@]}"
-        check_packages
-    fi
-    if [ ${#missing[@]} -gt 0 ]; then
-        echo "setup: missing packages; please run:" >&2
-        echo "  sudo apt-get install -y ${missing[*]}" >&2
-        exit 1
-    fi
+if try_install && [ ${#missing[@]} -gt 0 ]; then
+    check_packages
 fi
-{ [ "$what" = build ] || [ "$what" = lint ]; } && exit 0
+if [ ${#missing[@]} -gt 0 ]; then
+    echo "setup: missing packages; please run:" >&2
+    echo "  sudo apt-get install -y --no-upgrade ${missing[*]}" >&2
+    exit 1
+fi
+case $what in build | all | lint) exit 0 ;; esac
 if [ "$what" = bench ]; then
     missing=()
     need libdnnl-dev has_header oneapi/dnnl/dnnl.h
