@@ -8,8 +8,8 @@
     session = quern.session("model.onnx", backend="htp", soc="SM8650")
     session.run(None, {"x": x})
 
-After `import quern` an `onnxruntime.InferenceSession` with `providers=["QNNExecutionProvider"]` is a
-session on Quern, too.
+After `import quern` an `onnxruntime.InferenceSession` with `providers=["QNNExecutionProvider"]` is
+a session on Quern, too.
 
 The package carries Quern's QNN libraries (`quern.libs()`), an ONNX Runtime execution provider
 (`quern.plugin()`), the program `quern` (`quern.program()`) and a small network to try them with
