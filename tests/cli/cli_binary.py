@@ -381,10 +381,10 @@ def test_chips(tmp_path, net, binary):
     refuses(USAGE, "run", binary, "--random", "--soc", "SM8651", says="SM8650")
     refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", "--soc", "sm865O",
             says="did you mean 'SM8650'?")
-    refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", says="--soc is needed")
-    refuses(USAGE, "compile", net, "--soc", "SM8650", says="--output is needed")
+    refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", says="no target SoC: use --soc")
+    refuses(USAGE, "compile", net, "--soc", "SM8650", says="no output: use --output")
     refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", "-b", "cpu", "--vtcm-mb", 2,
-            says="do not go with --backend cpu")
+            says="do not apply to --backend cpu")
     refuses(REFUSED, "compile", net, "-o", tmp_path / "x.bin", "-b", "cpu", says="error 1000")
 
 

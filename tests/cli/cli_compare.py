@@ -228,7 +228,7 @@ def test_an_execution_that_failed_and_long_lists(tmp_path):
     a = dump(tmp_path / "a", t[:1])
     b = dump(tmp_path / "b", t, missing=missing, complete=False)
     p = ok("compare", a, b)
-    assert f"{b}/g/run-0001: the execution failed, or not all of it could be written" in p.stderr
+    assert f"{b}/g/run-0001: incomplete dump: the execution failed" in p.stderr
     assert "only in the second: t1, t2, t3, t4, t5, t6, t7, t8 and 3 more (--all)\n" in p.stdout
     assert "m7 (not computed) and 2 more (--all)\n" in p.stdout
     assert "t11\n" in ok("compare", a, b, "--all").stdout

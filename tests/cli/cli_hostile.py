@@ -49,14 +49,14 @@ def test_no_output_takes_the_place_of_an_input(net, binary, tmp_path, link):
             target = tmp_path / "other"
             link(source, target)
         before = source.read_bytes()
-        refuses(FAILURE, *args, target, says="not written over an input")
+        refuses(FAILURE, *args, target, says="refusing to overwrite an input")
         assert source.read_bytes() == before
         if link:
             target.unlink()
 
 
 @pytest.mark.parametrize("target,says", [
-    ("", "empty name"), ("-", "no place for a file"), ("DIR", "Is a directory"),
+    ("", "empty name"), ("-", "is not accepted here"), ("DIR", "Is a directory"),
     ("DIR/", "Is a directory"), ("none/x", "No such file"), ("n.onnx/x", "Not a directory"),
     ("/proc/none/x", "No such file"), (LONG, "File name too long")])
 def test_places_where_no_file_can_be(net, tmp_path, target, says):
@@ -82,7 +82,7 @@ def test_a_folder_that_may_not_be_written_to(net, tmp_path):
     (["run", "NET", "--" + LONG], "unknown flag"),
     (["run", "NET", "-r", "-d", LONG + "=3"], "--dim"),
     (["check", "NET", "-b", LONG], "expected cpu"),
-    (["check", "NET", "--soc", LONG], "no such chip"),
+    (["check", "NET", "--soc", LONG], "unknown SoC"),
     (["run", "NET", LONG + "=x.npy"], "no input"), (["run", "NET", "-r", "-o", LONG], "too long"),
     (["compare", LONG, LONG], "too long"), (["profile", LONG], "too long"),
     (["run", "NET", "-r", "--mean", LONG], "--mean")])

@@ -57,7 +57,7 @@ def test_files_bind_in_order_and_by_name(tmp_path):
     refuses(INPUT, "run", net, p, q, p, says="more files than the model's 2 inputs")
     refuses(INPUT, "run", net, f"c={p}", q, says="no input 'c'")
     refuses(INPUT, "run", net, f"a={p}", f"a={q}", says="'a' is given twice")
-    refuses(INPUT, "run", net, p, says=["input 'b' is not given", "--random"])
+    refuses(INPUT, "run", net, p, says=["input 'b' is missing", "--random"])
 
 
 def test_npz_binds_by_name_or_number(tmp_path):
@@ -239,7 +239,7 @@ def test_contradicting_flags_are_refused(tmp_path, net):
     refuses(USAGE, "run", net, "-o", tmp_path, "--output-dir", tmp_path, says="exclude")
     refuses(USAGE, "run", net, "--input-list", "l", "-o", tmp_path, says="--output-dir")
     refuses(USAGE, "run", net, "--input-list", "l", "x.npy", says="--input-list goes with")
-    refuses(USAGE, "run", net, "--random", "--soc", "nothing", says="no such chip")
+    refuses(USAGE, "run", net, "--random", "--soc", "nothing", says="unknown SoC")
 
 
 def test_bad_models_are_refused(tmp_path):

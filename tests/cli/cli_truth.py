@@ -78,7 +78,7 @@ def test_a_soc_on_a_backend_without_targets_is_a_warning(tmp_path):
 def test_a_context_binary_needs_a_soc(tmp_path):
     net = add_relu(tmp_path / "n.onnx")
     for flags in [], ["--soc", "none"]:
-        refuses(USAGE, "compile", net, "-o", tmp_path / "n.bin", *flags, says="--soc is needed")
+        refuses(USAGE, "compile", net, "-o", tmp_path / "n.bin", *flags, says="no target SoC")
 
 
 # --- float16 where the model has 16-bit values, or integers

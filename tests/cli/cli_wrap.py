@@ -124,7 +124,7 @@ def test_names_of_graphs_become_names_of_files(tmp_path):
 
 
 def test_what_is_missing_is_said(tmp_path, binary):
-    refuses(USAGE, "wrap", binary, says="--output is needed")
+    refuses(USAGE, "wrap", binary, says="no output: use --output")
     refuses(FAILURE, "wrap", tmp_path / "gone.bin", "-o", tmp_path / "c.onnx", says="gone.bin")
     (tmp_path / "spoiled.bin").write_bytes(binary.read_bytes()[:100])
     refuses(REFUSED, "wrap", tmp_path / "spoiled.bin", "-o", tmp_path / "c.onnx",

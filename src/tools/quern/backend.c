@@ -21,17 +21,17 @@
 
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
-     "cpu (default), htp (with --soc), gpu, saver, ir, path"},
+     "cpu, htp (default with --soc), gpu, saver, ir or path"},
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
-     "target SoC by name or number, or none (htp, saver)"},
+     "target SoC, e.g. SM8650 or 57, or none (htp, saver)"},
     {"precision", 0, QT_CHOICE, "P", offsetof(qt_backend_options, precision), QT_GPU_PRECISIONS,
-     "floats on gpu; htp: fp16, fp32"},
+     "floats (htp: fp16 or fp32)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
-     "number of threads (default: all that may be used)"},
+     "number of threads (default: all available CPUs)"},
     {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,
-     "compute in float16 what has no 16-bit form, and warn"},
+     "run ops without a 16-bit form in fp16, with a warning"},
     {"log", 0, QT_CHOICE, "LEVEL", offsetof(qt_backend_options, log),
-     "error|warn|info|verbose|debug", "print its log"},
+     "error|warn|info|verbose|debug", "backend log level"},
     {0},
 };
 
@@ -45,7 +45,7 @@ const char *qt_backend_name(const qt_backend_options *opt) {
 
 int qt_backend_of_binary(const char *path, uint32_t id, qt_backend_options *opt) {
     if (!opt->backend && id != QNN_BACKEND_ID_HTP && id != QNN_BACKEND_ID_GPU) {
-        qt_error("%s: made for backend %u; name its library with --backend", path, id);
+        qt_error("%s: compiled for backend %u; pass its library with --backend", path, id);
         return QT_EXIT_USAGE;
     }
     if (!opt->backend)
@@ -125,9 +125,11 @@ static int unknown_soc(const char *text) {
     upper[i] = '\0';
     const char *near = qrn_suggest(upper, names, n);
     if (near)
-        qt_error("--soc '%s': no such chip; did you mean '%s'?", text, near);
+        qt_error("--soc '%s': unknown SoC; did you mean '%s'?", text, near);
     else
-        qt_error("--soc '%s': no such chip; expected a number or a name such as SM8650", text);
+        qt_error("--soc '%s': unknown SoC; expected a name or number, e.g. SM8650 or 57 ('quern "
+                 "socs' lists them)",
+                 text);
     return QT_EXIT_USAGE;
 }
 

@@ -36,21 +36,22 @@ typedef struct bench_options {
 #define AT(field) offsetof(bench_options, field)
 
 static const qt_flag measure_flags[] = {
-    {"seconds", 's', QT_NUMBER, "T", AT(seconds), NULL, "how long to measure (default 2)"},
-    {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure so many runs instead"},
-    {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "runs before measuring (default 3)"},
-    {"streams", 0, QT_COUNT, "N", AT(streams), NULL, "then run N at a time, for the throughput"},
+    {"seconds", 's', QT_NUMBER, "T", AT(seconds), NULL, "measure for T seconds (default 2)"},
+    {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure N runs instead"},
+    {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "number of warm-up runs (default 3)"},
+    {"streams", 0, QT_COUNT, "N", AT(streams), NULL,
+     "run N inferences in parallel to measure throughput"},
     {"throughput", 0, QT_BOOL, NULL, AT(by_streams), NULL,
-     "run 1, 2, 4 ... at a time, up to --streams or the CPUs: runs a second and latency"},
+     "throughput and latency with 1, 2, 4, ... parallel streams, up to --streams or the CPUs"},
     {"resident", 0, QT_BOOL, NULL, AT(resident), NULL,
-     "keep inputs and outputs in the GPU's memory: what it computes, without copies"},
-    {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "also list the N slowest nodes"},
+     "keep inputs and outputs in GPU memory, to measure without copies"},
+    {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "list the N slowest nodes as well"},
     {"per-op", 0, QT_BOOL, NULL, AT(per_op), NULL,
-     "list every node with its kernels, its speed against the machine's, and what its "
-     "threads did"},
+     "list every node with its kernels, its share of the machine's peak, and how busy its threads "
+     "were"},
     {"serve", 0, QT_BOOL, NULL, AT(serve), NULL,
-     "answer each line 'run N' on standard input with a line of JSON"},
-    {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "leave out the table of ops"},
+     "read lines 'run N' from stdin and answer each with a line of JSON"},
+    {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "do not print the table of ops"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -495,32 +496,27 @@ const qt_command qt_bench = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX or .tflite model or a graph of a context binary over and over and reports "
-        "times, "
-        "throughput, memory and which ops take "
-        "the time. Inputs are random unless given.\n"
-        "The throughput is that of one run after the other, or of --streams runs side by side; "
-        "--throughput lists it for 1, 2, 4 and more of them with the time that each run takes. "
-        "The peak memory is that of the whole process. The table of ops comes from a few "
-        "further runs with a profile.\n"
-        "--per-op lists the nodes, slowest first: the time of the fastest profiled run (in whole "
-        "microseconds), operations a second (two for each multiply-add) and their share of the "
-        "peak of this machine, the bytes of all operands and their share of the speed of DRAM. "
-        "Below each node stand the kernels of its steps, what they work on, and why better ones "
-        "were passed "
-        "over. With several threads, four columns say how many tasks the largest step was cut "
-        "into and where the time of all threads went: busy, uneven (another one was busy longer) "
-        "and waits (nobody was).\n"
-        "--serve loads the model once, prints a line of JSON when it is ready, and then answers "
-        "each line 'run N' on standard input with the times of N runs; 'quit' or the end of the "
-        "input ends it. So a script can alternate between this program and another.\n"
-        "--resident, for a GPU, copies the inputs to the device once and leaves the outputs there; "
-        "without it a run includes both copies.",
+        "Measures how fast a model or a graph of a context binary runs, and reports latency, "
+        "throughput, memory and the time of each op. Inputs are random unless given.\nThroughput "
+        "is measured with one run after another, or with --streams parallel runs; --throughput "
+        "lists it for 1, 2, 4, ... streams together with the latency. Peak memory is that of the "
+        "whole process. The table of ops comes from a few additional runs with "
+        "profiling.\n--per-op lists the nodes, slowest first: time of the fastest profiled run (in "
+        "whole microseconds), operations per second (two per multiply-add) and their share of the "
+        "machine's peak, bytes of all operands and their share of the DRAM bandwidth. Below each "
+        "node are the kernels of its steps, their operands, and why faster kernels were not used. "
+        "With several threads, four more columns show the number of tasks of the largest step and "
+        "how the threads spent their time: busy, uneven (waiting for a slower thread) and waits "
+        "(no thread was busy).\n--serve loads the model once, prints a line of JSON when it is "
+        "ready, and then answers each line 'run N' on standard input with the times of N runs; "
+        "'quit' or end of input ends it. A script can use it to interleave measurements with those "
+        "of another program.\n--resident (GPU) copies inputs to the device once and leaves outputs "
+        "there; without it a run includes both copies.",
     .groups = {{"measuring", measure_flags},
                {"inputs", input_flags},
                {"backend", qt_backend_flags}},
     .examples = {{"quern bench model.onnx --threads 2 --seconds 5", "On two threads, for long."},
-                 {"quern bench model.onnx --dim batch=8 --json", "For a script."},
+                 {"quern bench model.onnx --dim batch=8 --json", "JSON for a script."},
                  {"quern bench model.onnx --per-op --nodes 20", "Where the time goes, and why."}},
     .options_size = sizeof(bench_options),
     .run = run,

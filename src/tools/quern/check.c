@@ -21,7 +21,7 @@ typedef struct check_options {
 #define AT(field) offsetof(check_options, field)
 
 static const qt_flag flags[] = {
-    {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list the refused nodes only"},
+    {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list rejected nodes only"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     QT_DIM_FLAG(check_options, in),
     {0},
@@ -147,9 +147,9 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
     qt_print("%u of %u nodes run on %s, in %u partition%s", v->n[ACCEPTED], v->graph->n_nodes,
              backend, v->plan.n_groups, v->plan.n_groups == 1 ? "" : "s");
     if (v->n[REFUSED])
-        qt_print("; %u refused", v->n[REFUSED]);
+        qt_print("; %u rejected", v->n[REFUSED]);
     if (v->n[BEHIND])
-        qt_print("; %u behind them (--) could not be tried", v->n[BEHIND]);
+        qt_print("; %u not evaluated (--): they depend on a rejected node", v->n[BEHIND]);
     qt_print("\n");
     if (v->n_parts)
         qt_print("estimated %.3f ms for %s on %s (%s)\n", sum_parts(v) / 1e3,
@@ -248,21 +248,21 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_check = {
     .name = "check",
-    .summary = "say which nodes a backend supports, and why not the others",
+    .summary = "report which nodes a backend supports, and why it rejects others",
     .args = "MODEL",
     .min_args = 1,
     .max_args = 1,
-    .about = "Offers a model to a backend node by node and prints one line a node: accepted, or "
-             "why not. Exit code 3 when a node is refused.\n"
-             "Nodes that need the result of a refused one, when its shape is not known, cannot be "
-             "tried and are marked --.\n"
-             "A partition is a graph of accepted nodes, as ONNX Runtime gets them from the "
-             "provider.\n"
-             "A DLC file is built and compiled whole, or the first refused node is named.\n"
-             "For the HTP the accepted part is estimated as well (quern estimate).",
+    .about =
+        "Checks which nodes of a model a backend supports and prints one line per node: accepted, "
+        "or the reason why not. The exit code is 3 if a node is rejected.\nNodes that depend on a "
+        "rejected node whose output shape is unknown are not evaluated; they are marked --.\nA "
+        "partition is a set of accepted nodes that runs as one graph, as in ONNX Runtime.\nA DLC "
+        "file is compiled as a whole; the first rejected node is reported.\nFor the HTP, the "
+        "latency of the accepted nodes is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
-    .examples = {{"quern check model.onnx --refused", "What stands in the way?"},
-                 {"quern check model.onnx --backend htp --soc SM8650 --json", "For a script."}},
+    .examples = {{"quern check model.onnx --refused", "Which nodes are rejected, and why?"},
+                 {"quern check model.onnx --backend htp --soc SM8650 --json",
+                  "JSON for a script."}},
     .options_size = sizeof(check_options),
     .run = run,
 };

@@ -30,38 +30,44 @@ typedef struct generate_options {
 #define AT(field) offsetof(generate_options, field)
 
 static const qt_flag prompt_flags[] = {
-    {"prompt", 'p', QT_TEXT, "TEXT", AT(prompt), NULL, "what to answer"},
-    {"prompt-file", 0, QT_FILE, "FILE", AT(prompt_file), NULL, "the same from a file; - is stdin"},
-    {"system", 0, QT_TEXT, "TEXT", AT(system), NULL, "the system message before it"},
-    {"raw", 0, QT_BOOL, NULL, AT(raw), NULL, "continue the prompt as it is: no chat template"},
-    {"interactive", 'i', QT_BOOL, NULL, AT(interactive), NULL, "chat: a line of stdin a turn"},
+    {"prompt", 'p', QT_TEXT, "TEXT", AT(prompt), NULL, "the prompt"},
+    {"prompt-file", 0, QT_FILE, "FILE", AT(prompt_file), NULL,
+     "read the prompt from a file; - is stdin"},
+    {"system", 0, QT_TEXT, "TEXT", AT(system), NULL, "system message"},
+    {"raw", 0, QT_BOOL, NULL, AT(raw), NULL,
+     "continue the prompt as it is, without a chat template"},
+    {"interactive", 'i', QT_BOOL, NULL, AT(interactive), NULL,
+     "chat: read one message per line from stdin"},
     {"tokenizer", 0, QT_FILE, "FILE", AT(llm.tokenizer), NULL,
      "tokenizer.json or .gguf (default: beside MODEL)"},
     {"config", 0, QT_FILE, "FILE", AT(llm.config), NULL, "config.json (default: beside MODEL)"},
     {"chat-template", 0, QT_FILE, "FILE", AT(llm.chat), NULL,
      "Jinja (default: tokenizer_config.json's)"},
     {"lora", 0, QT_LIST, "FILE[:N]", AT(adapters), NULL,
-     "adapter of the context binary, N tokens into the answer"},
-    {"rope-theta", 0, QT_NUMBER, "X", AT(llm.rope_theta), NULL, "instead of config.json's"},
+     "apply a LoRA adapter to the context binary, or after N tokens of the answer"},
+    {"rope-theta", 0, QT_NUMBER, "X", AT(llm.rope_theta), NULL,
+     "override rope_theta of config.json"},
     {0},
 };
 
 static const qt_flag text_flags[] = {
-    {"max-tokens", 'n', QT_COUNT, "N", AT(max_tokens), NULL, "default: until the model ends"},
+    {"max-tokens", 'n', QT_COUNT, "N", AT(max_tokens), NULL,
+     "stop after N tokens (default: when the model ends)"},
     {"temperature", 0, QT_NUMBER, "X", AT(temperature), NULL,
-     "0 (default): the most probable token"},
-    {"top-k", 'k', QT_COUNT, "N", AT(top_k), NULL, "draw from the N most probable tokens"},
-    {"top-p", 0, QT_NUMBER, "X", AT(top_p), NULL, "draw from the first ones that make up X"},
+     "sampling temperature; 0 (default): greedy"},
+    {"top-k", 'k', QT_COUNT, "N", AT(top_k), NULL, "sample from the N most probable tokens"},
+    {"top-p", 0, QT_NUMBER, "X", AT(top_p), NULL,
+     "sample from the most probable tokens that add up to X"},
     {"repeat-penalty", 0, QT_NUMBER, "X", AT(repeat_penalty), NULL,
-     "makes tokens that were there less probable"},
-    {"seed", 0, QT_COUNT, "N", AT(seed), NULL, "of the draws (default 0)"},
-    {"stop", 0, QT_LIST, "TEXT", AT(stops), NULL, "end before this text"},
+     "penalty for tokens that already occurred"},
+    {"seed", 0, QT_COUNT, "N", AT(seed), NULL, "seed of the sampling (default 0)"},
+    {"stop", 0, QT_LIST, "TEXT", AT(stops), NULL, "stop before this text"},
     {"estimate", 0, QT_BOOL, NULL, AT(estimate), NULL,
-     "report tokens/s that the NPU of --soc would reach"},
+     "estimate the tokens/s of the NPU of --soc; runs nothing"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print text, tokens and statistics as JSON"},
     {"events", 0, QT_BOOL, NULL, AT(events), NULL,
-     "the same, and before it each piece: JSON lines"},
-    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "errors and text only"},
+     "like --json, with each piece of text as a JSON line before it"},
+    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "print errors and the text only"},
     {0},
 };
 
@@ -107,13 +113,15 @@ static int check_vocabulary(const job *j) {
     uint32_t have = ql_tokenizer_size(j->files.tokenizer),
              wanted = ql_model_describe(j->model).vocab;
     if (have > wanted) {
-        qt_error("the tokenizer has %u tokens, the model logits for %u: they are of two models",
+        qt_error("the tokenizer has %u tokens, but the model has logits for %u: they belong to "
+                 "different models",
                  have, wanted);
         return QT_EXIT_INPUT;
     }
     if (have < wanted)
-        qt_warn("the tokenizer has %u tokens, the model logits for %u: the rest has no text", have,
-                wanted);
+        qt_warn("the tokenizer has %u tokens, but the model has logits for %u: the other tokens "
+                "have no text",
+                have, wanted);
     for (uint32_t i = 0; i < j->files.config.n_ends; i++)
         if (j->files.config.ends[i] >= wanted)
             qt_warn("eos_token_id %u is outside of the vocabulary of %u", j->files.config.ends[i],
@@ -326,7 +334,7 @@ static int chat(job *j) {
 
 static int check_options(const generate_options *o) {
     if (o->prompt && o->prompt_file) {
-        qt_error("--prompt and --prompt-file are two prompts: give one");
+        qt_error("--prompt and --prompt-file exclude each other");
         return QT_EXIT_USAGE;
     }
     if (o->raw && (o->system || o->interactive)) {
@@ -335,7 +343,7 @@ static int check_options(const generate_options *o) {
         return QT_EXIT_USAGE;
     }
     if (!o->prompt && !o->prompt_file && !o->interactive) {
-        qt_error("--prompt is needed: what to answer");
+        qt_error("no prompt: use --prompt TEXT, --prompt-file FILE or --interactive");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
@@ -358,7 +366,7 @@ static int add_messages(job *j) {
     if (n < 0)
         qt_error("%s: cannot be read, or is empty", o->prompt_file);
     else if (memchr(text, '\0', (size_t)n))
-        qt_error("%s: has a zero byte: not a text", o->prompt_file);
+        qt_error("%s: not a text file (it contains a zero byte)", o->prompt_file);
     code = n < 0 || memchr(text, '\0', (size_t)n) ? QT_EXIT_FAILURE
                                                   : add_message(j, "user", text, (size_t)n);
     free(text);
@@ -378,7 +386,7 @@ static int run_job(job *j, const qt_list *args) {
     if (code == QT_EXIT_OK && j->n_messages)
         code = make_prompt(j); // what is wrong with it is said before the model is loaded
     if (code == QT_EXIT_OK && j->files.config.n_ends == 0)
-        qt_warn("no token is known to end a text: config.json has no eos_token_id");
+        qt_warn("no end-of-text token: config.json has no eos_token_id");
     if (code == QT_EXIT_OK)
         code = open_model(j);
     if (code == QT_EXIT_OK && (j->opt->prompt || j->opt->prompt_file))
@@ -425,19 +433,17 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_generate = {
     .name = "generate",
-    .summary = "answer a prompt with a language model",
+    .summary = "generate text with a language model",
     .args = "MODEL... --prompt TEXT",
     .min_args = 1,
     .max_args = 16,
-    .about =
-        "Answers a prompt with a language model of static graphs: prefill and decode as ONNX "
-        "files, "
-        "a context binary, a program of ExecuTorch's Llama script (.pte), or a folder with "
-        "model.bin or prefill.onnx and decode.onnx.\n"
-        "Graphs have the inputs ids, cos, sin, mask, past_k_0, past_v_0, ... and the outputs "
-        "logits, new_k_0, new_v_0, ... The prompt is computed in chunks of the largest graph that "
-        "pays, the answer by the graph of one token. The text goes to stdout as it comes, "
-        "statistics to stderr. Ctrl-C ends the text, not the report.",
+    .about = "Generates text with a language model: prefill and decode graphs as ONNX files, a "
+             "context binary, a program of ExecuTorch's Llama script (.pte), or a folder with "
+             "model.bin, or with prefill.onnx and decode.onnx.\nGraphs have static shapes, the "
+             "inputs ids, cos, sin, mask, past_k_0, past_v_0, ... and the outputs logits, new_k_0, "
+             "new_v_0, ... The prompt is processed in chunks of the largest suitable graph, the "
+             "answer token by token. Text is streamed to stdout, statistics go to stderr. Ctrl-C "
+             "stops the text and still prints the statistics.",
     .groups = {{"prompt", prompt_flags}, {"text", text_flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern generate model/ --prompt 'What is the capital of France?'",
                   "A folder with graphs, tokenizer.json and config.json."},

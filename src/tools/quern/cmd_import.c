@@ -33,18 +33,21 @@ typedef struct import_options {
 #define AT(field) offsetof(import_options, field)
 
 static const qt_flag flags[] = {
-    {"output", 'o', QT_DIR, "DIR", AT(output), NULL, "the folder to write"},
+    {"output", 'o', QT_DIR, "DIR", AT(output), NULL, "output folder"},
     {"weights", 'w', QT_CHOICE, "FORM", AT(weights), "fp32|fp16|w8|w4|keep",
-     "of matrices: floats, 8 or 4 bits in blocks of 32, or the file's own (default: keep)"},
+     "type of the weight matrices: floats, 8 or 4 bits in blocks of 32, or as in the file "
+     "(default: keep)"},
     {"context", 'c', QT_COUNT, "N", AT(context), NULL,
-     "positions in all (default: 1024, or what the model has)"},
-    {"prefill", 'p', QT_COUNT, "N", AT(prefill), NULL, "tokens of a prompt at once (default: 128)"},
+     "context length (default: 1024, or that of the model if shorter)"},
+    {"prefill", 'p', QT_COUNT, "N", AT(prefill), NULL,
+     "prompt tokens per execution (default: 128)"},
     {"chunks", 0, QT_BOOL, NULL, AT(chunks), NULL,
-     "also write a graph for the later parts of long prompts"},
-    {"layers", 0, QT_COUNT, "N", AT(layers), NULL, "the first layers alone, for experiments"},
+     "also write a graph that continues a long prompt"},
+    {"layers", 0, QT_COUNT, "N", AT(layers), NULL,
+     "import the first N layers only, for experiments"},
     {"compile", 0, QT_BOOL, NULL, AT(compile), NULL,
      "also compile the graphs to a context binary, model.bin"},
-    {"force", 0, QT_BOOL, NULL, AT(force), NULL, "write over files that are there"},
+    {"force", 0, QT_BOOL, NULL, AT(force), NULL, "overwrite existing files"},
     {0},
 };
 
@@ -69,17 +72,17 @@ static int refused(void) {
 
 static int check_options(const import_options *o) {
     if (!o->output) {
-        qt_error("--output is needed: the folder to write");
+        qt_error("no output: use --output DIR");
         return QT_EXIT_USAGE;
     }
     const qt_backend_options *b = &o->backend;
     if (!o->compile && (b->backend || b->soc || b->precision || b->threads || b->allow_fp16)) {
-        qt_error("flags of backends are for --compile");
+        qt_error("backend options need --compile");
         return QT_EXIT_USAGE;
     }
     if (o->compile && (!b->soc || strcmp(b->soc, "none") == 0) &&
         (!b->backend || strcmp(b->backend, "htp") == 0)) {
-        qt_error("--soc is needed with --compile: the SoC to compile for, such as SM8750");
+        qt_error("--compile needs a target SoC: --soc SM8750, for example");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
@@ -173,7 +176,7 @@ static int check_folder(job *j) {
     for (size_t i = 0; i < n && !j->opt->force; i++) {
         snprintf(path, sizeof path, "%s/%s", j->opt->output, names[i]);
         if (access(path, F_OK) == 0) {
-            qt_error("%s is there already; --force writes over it", path);
+            qt_error("%s already exists; use --force to overwrite it", path);
             return QT_EXIT_FAILURE;
         }
     }
@@ -181,7 +184,7 @@ static int check_folder(job *j) {
     double bytes = (double)ql_weights_bytes(&j->model, j->form) * (j->opt->compile ? 2 : 1);
     if (statvfs(j->opt->output, &disk) == 0 &&
         (double)disk.f_bavail * (double)disk.f_frsize < bytes) {
-        qt_error("%s: %s are needed on the disk, %s are free", j->opt->output,
+        qt_error("%s: not enough disk space: %s needed, %s free", j->opt->output,
                  qt_bytes_text(bytes, need, sizeof need),
                  qt_bytes_text((double)disk.f_bavail * (double)disk.f_frsize, have, sizeof have));
         return QT_EXIT_FAILURE;
@@ -336,19 +339,18 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_import = {
     .name = "import",
-    .summary = "make ONNX graphs of a language model in a GGUF file",
+    .summary = "convert a GGUF language model to ONNX graphs",
     .args = "MODEL.gguf -o DIR",
     .min_args = 1,
     .max_args = 1,
     .about =
-        "Writes a folder with a graph for the prompt, one for each further token, the weights "
-        "that they share, tokenizer and configuration. 'quern generate' runs the folder; every "
-        "command that reads ONNX models reads the graphs.\n"
-        "Architectures llama and qwen2; weights F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, "
-        "Q4_K, Q5_K and Q6_K; byte-level BPE tokenizers. Others are rejected by name.\n"
-        "With 4 bits the embedding and the head have 8. Blocks of Q8_0, Q4_0, Q4_1 and Q4_K stay "
-        "as they are with keep and with as many bits; the minimum of a block is multiplied by "
-        "the sum of its activations. What is quantized anew is in the report.",
+        "Writes a folder with a prefill graph, a decode graph, their shared weights, the tokenizer "
+        "and the configuration. 'quern generate' runs the folder; every command that reads ONNX "
+        "models reads the graphs.\nSupported: architectures llama and qwen2; weights F32, F16, "
+        "BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K and Q6_K; byte-level BPE tokenizers. "
+        "Everything else is rejected with its name.\nWith 4-bit weights the embedding and the head "
+        "have 8 bits. Blocks of Q8_0, Q4_0, Q4_1 and Q4_K are kept exactly if the target type has "
+        "as many bits. The report lists what is requantized.",
     .groups = {{"options", flags}, {"backend, with --compile", qt_backend_flags}},
     .examples = {{"quern import model.gguf -o model", "Graphs with the file's own bits."},
                  {"quern import model.gguf -o model --weights w4 --compile --soc SM8750",

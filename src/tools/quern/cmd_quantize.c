@@ -37,26 +37,26 @@ typedef struct quantize_options {
 
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
-     "the model to write; of several models the folder"},
+     "output file; for several models, the output folder"},
     {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4|w8|w4|float",
-     "bits of activations and weights, or weights (a8w8)"},
-    {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "the same, one by one"},
-    {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "the same, one by one"},
+     "bits of activations and weights, or of weights alone (default a8w8)"},
+    {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "set them separately"},
+    {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "set them separately"},
     {"block", 0, QT_COUNT, "N", AT(block), NULL,
-     "one scale for each N weights of a channel, 0: for each channel"},
-    {"per-tensor", 0, QT_BOOL, NULL, AT(per_tensor), NULL, "one scale for each weight tensor"},
-    {"symmetric", 0, QT_BOOL, NULL, AT(symmetric), NULL, "activations have 0 in the middle"},
+     "one scale per N weights of a channel; 0: one per channel"},
+    {"per-tensor", 0, QT_BOOL, NULL, AT(per_tensor), NULL, "one scale per weight tensor"},
+    {"symmetric", 0, QT_BOOL, NULL, AT(symmetric), NULL, "symmetric encodings for activations"},
     {"float-below", 0, QT_NUMBER, "DB", AT(float_below), NULL,
-     "16-bit tensors of less SNR stay float16 (default 40)"},
-    {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "no tensor stays float16"},
+     "keep 16-bit tensors below this SNR in fp16 (default 40)"},
+    {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "keep no tensor in fp16"},
     {"float-states", 0, QT_BOOL, NULL, AT(float_states), NULL,
-     "past_X and new_X of several models stay floats"},
+     "keep KV caches (past_X, new_X) in float"},
     {"repair", 0, QT_TEXT, "LIST", AT(repair), NULL,
-     "auto (default), none, or names: see docs/quantize.md"},
-    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the check (default SM8650)"},
-    {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the HTP model"},
+     "auto (default), none, or a list (docs/quantize.md)"},
+    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC for the check (default SM8650)"},
+    {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the modelled HTP"},
     {"threads", 't', QT_COUNT, "N", AT(threads), NULL,
-     "number of threads (default: all that may be used)"},
+     "number of threads (default: all available CPUs)"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "errors only"},
     {0},
@@ -64,20 +64,23 @@ static const qt_flag flags[] = {
 
 static const qt_flag data_flags[] = {
     {"calibration", 'c', QT_FILE, "DATA", AT(calibration), NULL,
-     "samples: .npz, .npy, folder or input list"},
-    {"text", 0, QT_FILE, "FILE", AT(text.text), NULL, "samples of a language model: this text"},
+     "calibration data: .npz, .npy, folder or input list"},
+    {"text", 0, QT_FILE, "FILE", AT(text.text), NULL,
+     "text file to calibrate a language model with"},
     {"tokenizer", 0, QT_FILE, "FILE", AT(text.tokenizer), NULL,
      "its tokenizer.json (default: beside the model)"},
-    {"rope-theta", 0, QT_NUMBER, "X", AT(text.rope_theta), NULL, "instead of config.json's"},
-    {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL, "random samples, to try things out"},
-    {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "of the random samples"},
-    {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert samples of another type"},
+    {"rope-theta", 0, QT_NUMBER, "X", AT(text.rope_theta), NULL,
+     "override rope_theta of config.json"},
+    {"random", 'r', QT_BOOL, NULL, AT(in.random), NULL,
+     "random calibration data, for a first try only"},
+    {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "seed of the random data"},
+    {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert data of another type"},
     QT_DIM_FLAG(quantize_options, in),
     QT_CALIBRATION_FLAGS(quantize_options, run),
     {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy",
-     "how ranges follow from samples (default minmax)"},
+     "how ranges are chosen (default minmax)"},
     {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
-     "of values inside of the range (default 99.99)"},
+     "share of values inside the range (default 99.99)"},
     {0},
 };
 
@@ -127,7 +130,7 @@ static int no_memory(void) {
 
 static int read_scheme(const quantize_options *o, qz_scheme *s) {
     if (o->scheme && (o->activations || o->weights)) {
-        qt_error("--scheme says all: leave --activations and --weights out");
+        qt_error("--scheme excludes --activations and --weights");
         return QT_EXIT_USAGE;
     }
     const char *a = o->activations ? o->activations : o->scheme ? o->scheme : "a8w8";
@@ -192,7 +195,7 @@ static int check_usage(const quantize_options *o, size_t n_models) {
     }
     if (!o->output == !o->run.only) {
         qt_error(o->output ? "--output and --calibrate-only exclude each other"
-                           : "--output is needed: the model to write");
+                           : "no output: use --output FILE");
         return QT_EXIT_USAGE;
     }
     if (o->run.only && n_models > 1) {
@@ -539,12 +542,12 @@ const qt_command qt_quantize_command = {
     .args = "MODEL... -o OUT",
     .min_args = 1,
     .max_args = 16,
-    .about = "Runs a float model on samples, chooses encodings and writes an ONNX model with "
-             "QuantizeLinear and DequantizeLinear nodes, which runs on the HTP in one partition "
-             "and in ONNX Runtime. Reports how far its outputs are from the float model's.\n"
-             "Several models, such as prefill and decode of a language model, are calibrated by "
-             "the first one: they must compute the same in other shapes. They share a file of "
-             "weights and the encodings of their states (past_X, new_X).",
+    .about = "Calibrates a float model with samples and writes a quantized ONNX model "
+             "(QuantizeLinear and DequantizeLinear nodes) that runs on the HTP and in ONNX "
+             "Runtime. Reports the SQNR of its outputs against the float model.\nSeveral models, "
+             "such as prefill and decode graphs of a language model, are calibrated with the first "
+             "one: they must have the same structure and may differ in shapes. They share a file "
+             "of weights and the encodings of their states (past_X, new_X).",
     .groups = {{"options", flags},
                {"samples", data_flags},
                {"single tensors", single_flags},

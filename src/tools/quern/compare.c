@@ -24,16 +24,16 @@ typedef struct compare_options {
 
 static const qt_flag flags[] = {
     {"sort", 0, QT_CHOICE, "BY", AT(sort), "error|order",
-     "worst first (the default), or in the order of execution"},
-    {"top", 'n', QT_COUNT, "N", AT(top), NULL, "rows to print; the default is 20"},
+     "by error (default) or in order of execution"},
+    {"top", 'n', QT_COUNT, "N", AT(top), NULL, "number of rows to print (default 20)"},
     {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print all rows"},
     {"limit", 0, QT_NUMBER, "DB", AT(limit_db), NULL,
-     "name the first layer whose SQNR is below it; the default is 20"},
-    {"fail", 0, QT_BOOL, NULL, AT(fail), NULL, "exit with 1 when there is such a layer"},
+     "report the first layer whose SQNR is below this (default 20)"},
+    {"fail", 0, QT_BOOL, NULL, AT(fail), NULL, "exit with status 1 if a layer is below the limit"},
     {"names-only", 0, QT_BOOL, NULL, AT(names_only), NULL,
-     "pair tensors by their names alone, not by order and likeness"},
+     "match tensors by name only, not by order and similarity"},
     {"html", 0, QT_FILE, "FILE", AT(html), NULL,
-     "write a page with histograms and pictures of both"},
+     "write an HTML report with histograms and pictures"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -287,7 +287,8 @@ static void print_first_below(const job *j, const qt_match *m) {
 static void warn_incomplete(const qt_dump *d, size_t n) {
     for (size_t i = 0; i < n; i++)
         if (!json_is_true(json_object_get(d[i].index, "complete")))
-            qt_warn("%s: the execution failed, or not all of it could be written", d[i].folder);
+            qt_warn("%s: incomplete dump: the execution failed, or a file could not be written",
+                    d[i].folder);
 }
 
 // Layers cannot agree when what went in does not.
@@ -439,20 +440,18 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_compare_dumps = {
     .name = "compare",
-    .summary = "rank the layers of two executions by their error",
+    .summary = "compare two executions layer by layer",
     .args = "DIR-A DIR-B",
     .min_args = 2,
     .max_args = 2,
-    .about =
-        "Compares the tensors that QUERN_DUMP wrote for two executions, such as those of a float "
-        "model and of its quantized form; DIR-A is the reference. Prints SQNR, cosine, the "
-        "largest error (also in steps of DIR-B's encoding) and the share of elements that differ, "
-        "worst first, and the first layer in the order of execution that is below a limit.\n"
-        "A folder is QUERN_DUMP's own, that of a graph, or that of one execution. Graphs are "
-        "paired "
-        "by name, or because they are the only ones left; executions by their number; tensors of "
-        "one shape by name, without what quantizers append, and else, marked with ~, by their "
-        "place in the order of execution and the likeness of their values.",
+    .about = "Compares the tensors that QUERN_DUMP wrote for two executions, e.g. of a float model "
+             "and its quantized version; DIR-A is the reference. Prints SQNR, cosine similarity, "
+             "largest error (also in quantization steps of DIR-B) and the share of elements that "
+             "differ, worst layer first, and the first layer in execution order that is below a "
+             "limit.\nA folder may be that of QUERN_DUMP, of a graph or of one execution. Graphs "
+             "are matched by name, or because they are the only ones left; executions by number; "
+             "tensors of the same shape by name (ignoring suffixes that quantizers append) or, "
+             "marked with ~, by execution order and similarity of their values.",
     .groups = {{"options", flags}},
     .examples = {{"QUERN_DUMP=float python app.py",
                   "Writes every tensor that the program computes."},

@@ -30,30 +30,30 @@
 #define AT(field) offsetof(qt_compile_options, field)
 
 static const qt_flag flags[] = {
-    {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "where to write"},
+    {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "output file"},
     {"graph-name", 'g', QT_LIST, "NAME", AT(names), NULL,
-     "of the graph, once for each model (default: the name of the file)"},
+     "name of the graph; repeat for each model (default: the file's name)"},
     QT_DIM_FLAG(qt_compile_options, in),
     {"encodings", 'e', QT_FILE, "FILE", AT(encodings), NULL,
-     "quantize a float model with this JSON of AIMET, or a converter's overrides"},
+     "quantize a float model with encodings of AIMET or a converter's overrides (JSON)"},
     {"updatable", 'u', QT_LIST, "NAME", AT(updatable), NULL,
-     "constants that adapters replace, such as 'lora_*'"},
+     "constants that adapters may replace, e.g. 'lora_*'"},
     {"adapter", 'a', QT_LIST, "FILE", AT(adapters), NULL,
-     "their other values, an .npz or .safetensors of all, or a tuned model (.onnx); written beside "
-     "the output"},
+     "values of an adapter (.npz, .safetensors or a tuned .onnx model); written beside the output"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 static const qt_flag htp_flags[] = {
     {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
-     "of fast memory to use (default: 4, or all of a smaller one)"},
+     "VTCM to use, in MB (default: 4, or all if the SoC has less)"},
     {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL,
-     "1, 2 (default) or 3: stored and reported; all compile the same graph"},
+     "1, 2 (default) or 3; stored and reported, all levels compile the same graph"},
     {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
-    {"cores", 0, QT_COUNT, "N", AT(cores), NULL, "cores of the SoC ('quern socs'; default 1)"},
+    {"cores", 0, QT_COUNT, "N", AT(cores), NULL,
+     "number of NPU cores (default 1; 'quern socs' lists them)"},
     {"data-format-config", 0, QT_FILE, "FILE", AT(formats), NULL,
-     "JSON that names inputs and outputs in the layout of native KV caches"},
-    {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "compress data on the way to memory"},
+     "JSON file that lists inputs and outputs in the native KV cache layout"},
+    {"dlbc", 0, QT_BOOL, NULL, AT(dlbc), NULL, "use data link bandwidth compression (DLBC)"},
     {0},
 };
 
@@ -136,11 +136,11 @@ static int check_options(const qt_compile_options *o, const qt_list *args) {
     for (size_t i = 0; i < args->n; i++)
         has_dlc |= qt_is_dlc(args->items[i]);
     if (!o->output) {
-        qt_error("--output is needed: the file to write");
+        qt_error("no output: use --output FILE");
         return QT_EXIT_USAGE;
     }
     if (is_htp(o) && (!o->backend.soc || strcasecmp(o->backend.soc, "none") == 0)) {
-        qt_error("--soc is needed: the SoC to compile for, such as SM8650");
+        qt_error("no target SoC: use --soc SM8650, for example");
         return QT_EXIT_USAGE;
     }
     if (o->adapters.n && !o->updatable.n) {
@@ -151,15 +151,15 @@ static int check_options(const qt_compile_options *o, const qt_list *args) {
     bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->cores || o->dlbc || o->formats;
     if (asks && !is_htp(o)) {
         if (is_dlc(o))
-            qt_error("options of the HTP do not go with a DLC file: its graphs are compiled later");
+            qt_error("HTP options do not apply to a DLC file: its graphs are compiled later");
         else
-            qt_error("options of the HTP do not go with --backend %s", o->backend.backend);
+            qt_error("HTP options do not apply to --backend %s", o->backend.backend);
         return QT_EXIT_USAGE;
     }
     if ((o->adapters.n || o->updatable.n || o->names.n) && has_dlc) {
-        qt_error("--%s does not go with a DLC file as the model", o->names.n       ? "graph-name"
-                                                                  : o->updatable.n ? "updatable"
-                                                                                   : "adapter");
+        qt_error("--%s does not apply to a DLC file", o->names.n       ? "graph-name"
+                                                      : o->updatable.n ? "updatable"
+                                                                       : "adapter");
         return QT_EXIT_USAGE;
     }
     if (o->encodings && has_dlc) {
@@ -458,28 +458,22 @@ const qt_command qt_compile = {
     .args = "MODEL... -o FILE [--soc SOC]",
     .min_args = 1,
     .max_args = 64,
-    .about =
-        "Compiles ONNX and .tflite models and DLC files for a chip and writes them to one file, a "
-        "context "
-        "binary. "
-        "'quern run', 'quern bench' and 'quern show' take it instead of a model, and so does "
-        "every client of the API.\n"
-        "An output that ends in .dlc becomes a DLC file: graphs with their weights that are not "
-        "compiled for a chip yet; --soc then says which chip the nodes are chosen for.\n"
-        "Several models become graphs of one context: weights that they have in common are "
-        "stored once.\n"
-        "Adapters (LoRA) are files with other values for some constants of all graphs, applied "
-        "to the loaded context: model.bin and math.npz make model.math.bin.\n"
-        "Float models are computed in fp16 where the chip has it; quantized ones "
-        "(QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs keep the model's "
-        "names, types and layouts.",
+    .about = "Compiles ONNX, .tflite and DLC models for a SoC and writes a context binary. 'quern "
+             "run', 'quern bench', 'quern show' and every QNN client can load it.\nIf the output "
+             "ends in .dlc, a DLC file is written: graphs and weights that are not compiled yet; "
+             "--soc then selects the SoC that nodes are checked for.\nSeveral models become graphs "
+             "of one context and share equal weights.\nLoRA adapters are files with other values "
+             "for some constants of all graphs, applied to the loaded context: model.bin and "
+             "math.npz make model.math.bin.\nFloat models run in fp16 if the SoC supports it, "
+             "quantized ones (QuantizeLinear, DequantizeLinear) in integers. Inputs and outputs "
+             "keep the model's names, types and layouts.",
     .groups = {{"options", flags}, {"HTP", htp_flags}, {"backend", qt_backend_flags}},
-    .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "The usual way."},
+    .examples = {{"quern compile model.onnx -o model.bin --soc SM8650", "Compile for one SoC."},
                  {"quern compile small.onnx large.onnx -o both.bin --soc SM8750 -O 3",
                   "Two graphs that share weights."},
                  {"quern compile net.onnx -o net.bin --soc SM8750 -u 'lora_*' -a math.npz",
                   "With an adapter, net.math.bin."},
-                 {"quern compile net.onnx -o net.dlc", "Not compiled yet: a DLC file."}},
+                 {"quern compile net.onnx -o net.dlc", "Write a DLC file, to be compiled later."}},
     .options_size = sizeof(qt_compile_options),
     .run = run,
 };

@@ -37,7 +37,7 @@ static int load(const char *dir, demo *d) {
         s = qt_npy_read(path, &d->labels);
     if (s == QRN_OK && (d->images.rank != 4 || d->images.dims[2] != SIDE ||
                         d->images.dims[3] != SIDE || d->labels.count != d->images.dims[0]))
-        s = QRN_FAIL(QRN_E_SHAPE, "%s: images and labels do not fit each other", dir);
+        s = QRN_FAIL(QRN_E_SHAPE, "%s: the numbers of images and labels differ", dir);
     if (s == QRN_OK)
         return QT_EXIT_OK;
     qt_error("%s", qrn_message());
@@ -232,12 +232,12 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_demo = {
     .name = "demo",
-    .summary = "show handwritten digits being recognised",
+    .summary = "recognize handwritten digits with the example network",
     .args = "DIR [BINARY]",
     .min_args = 1,
     .max_args = 2,
-    .about = "Runs the small network in DIR (examples/digits) on images it has not seen, then "
-             "every graph of a context binary that was compiled from it.",
+    .about = "Runs the example network in DIR (examples/digits) on its test images, then every "
+             "graph of a context binary that was compiled from it.",
     .groups = {{"backend", qt_backend_flags}},
     .examples = {{"quern demo examples/digits", "What 'make demo' runs."}},
     .options_size = sizeof(demo_options),

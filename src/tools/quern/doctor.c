@@ -21,12 +21,12 @@ typedef struct doctor_options {
 
 static const qt_flag flags[] = {
     {"sdk", 0, QT_DIR, "DIR", AT(sdk), NULL,
-     "the folder that clients get as QNN_SDK_ROOT; default: that variable, or where quern is"},
+     "SDK folder to check (default: QNN_SDK_ROOT, or the folder of quern)"},
     {"client", 0, QT_CHOICE, "NAME", AT(client),
      "onnxruntime-qnn|executorch|litert|genai|olive|mnn|sherpa-onnx|qai_appbuilder",
-     "a client that must work: what it lacks is a problem"},
+     "check everything that this client needs"},
     {"python", 0, QT_TEXT, "PROGRAM", AT(python), NULL,
-     "the Python whose packages are looked at; the default is python3"},
+     "Python interpreter whose packages are checked (default python3)"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -117,7 +117,7 @@ static void check_environment(const qt_patient *p, qt_finding *f) {
         qt_find(f, QT_DOUBTFUL, "unset QUERN_API_VERSION unless a client asks for it",
                 "QUERN_API_VERSION=%.32s lowers the announced version", version);
     else
-        qt_find(f, QT_GOOD, "", "no environment variable gets in the way");
+        qt_find(f, QT_GOOD, "", "no environment variable interferes");
 }
 
 static void check_cpu(const qt_patient *p, qt_finding *f) {
@@ -376,19 +376,17 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_doctor = {
     .name = "doctor",
-    .summary = "look for mistakes of the set-up and say the fix",
+    .summary = "check the installation and suggest fixes",
     .args = "[--sdk DIR] [--client NAME]",
-    .about = "Looks for the usual mistakes of a set-up: libraries that are missing or not the "
-             "wanted ones, variables that get in the way, limits; and computes a small graph, "
-             "also through a context binary and on the GPU, whose OpenCL library, drivers and "
-             "devices it lists. "
-             "Exit code 1 when there is a problem.\n"
-             "For the clients onnxruntime-qnn, executorch, LiteRT, onnxruntime-genai, Olive, MNN, "
-             "sherpa-onnx and qai_appbuilder it says which of their packages, variables and files "
-             "are missing, and how each is pointed at Quern. A client that is not installed is a "
-             "problem only when --client names it.",
+    .about = "Checks the installation: missing or wrong libraries, environment variables that "
+             "interfere, resource limits. Runs a small graph on the CPU, through a context binary "
+             "and on the GPU, and lists OpenCL drivers and devices. The exit code is 1 if there is "
+             "a problem.\nFor the clients onnxruntime-qnn, executorch, LiteRT, onnxruntime-genai, "
+             "Olive, MNN, sherpa-onnx and qai_appbuilder it lists missing packages, variables and "
+             "files, and how to make the client use Quern. A client that is not installed counts "
+             "as a problem only if --client names it.",
     .groups = {{"options", flags}},
-    .examples = {{"quern doctor", "Before asking for help."},
+    .examples = {{"quern doctor", "Run this before you report a problem."},
                  {"quern doctor --client executorch --sdk build/sdk", "Will executorch work?"}},
     .options_size = sizeof(doctor_options),
     .run = run,

@@ -29,20 +29,22 @@ typedef struct estimate_options {
 
 static const qt_flag flags[] = {
     {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL,
-     "SoC or device by name or number, or all (default " QT_DEFAULT_SOC ")"},
-    {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "a SoC of this architecture"},
+     "target SoC or device, e.g. SM8650 or 57, or all (default " QT_DEFAULT_SOC ")"},
+    {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "use a SoC of this architecture instead"},
     {"precision", 'p', QT_CHOICE, "P", AT(precision), "fp16|a8w8|a16w8",
-     "default: all three, or the model's own"},
+     "precision (default: all three, or that of a quantized model)"},
     {"power", 0, QT_CHOICE, "P", AT(power), QT_POWERS, "power profile (default burst)"},
-    {"vtcm", 0, QT_COUNT, "MB", AT(vtcm), NULL, "fast memory (default: all of the SoC's)"},
+    {"vtcm", 0, QT_COUNT, "MB", AT(vtcm), NULL, "VTCM in MB (default: all of the SoC's)"},
     {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads (default 4)"},
-    {"steps", 0, QT_BOOL, NULL, AT(steps), NULL, "list the steps by their time, and advice"},
-    {"top", 0, QT_COUNT, "N", AT(top), NULL, "at most so many steps (default 20)"},
-    {"trace", 0, QT_FILE, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
-    {"html", 0, QT_FILE, "FILE", AT(page), NULL, "write a page: timeline, roofline, advice"},
+    {"steps", 0, QT_BOOL, NULL, AT(steps), NULL, "list the slowest steps, with advice"},
+    {"top", 0, QT_COUNT, "N", AT(top), NULL, "number of steps to list (default 20)"},
+    {"trace", 0, QT_FILE, "FILE", AT(trace), NULL,
+     "write a timeline that Perfetto and chrome://tracing open"},
+    {"html", 0, QT_FILE, "FILE", AT(page), NULL,
+     "write an HTML report: timeline, roofline, advice"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"allow-fp16", 0, QT_BOOL, NULL, AT(allow_fp16), NULL,
-     "count in float16 what has no 16-bit form, and warn"},
+     "estimate ops without a 16-bit form in fp16, with a warning"},
     QT_DIM_FLAG(estimate_options, in),
     {0},
 };
@@ -281,19 +283,19 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_estimate_command = {
     .name = "estimate",
-    .summary = "say how long a model would take on a phone's NPU",
+    .summary = "estimate the latency of a model on a phone's NPU",
     .args = "MODEL",
     .min_args = 1,
     .max_args = 1,
-    .about = "Cuts a model into the fused steps that an NPU runs and estimates their time from "
-             "constants fitted to published latencies (docs/estimate.md).\n"
-             "The interval holds for nine in ten networks, unless it is marked uncalibrated.\n"
-             "Details are those of the first SoC and precision.\n"
-             "Of a context binary the stored schedule is reported.",
+    .about = "Estimates the latency of a model on an NPU, step by step, with constants fitted to "
+             "published latencies (docs/estimate.md).\nNine in ten networks lie in the interval, "
+             "unless it is marked uncalibrated.\nDetails are shown for the first SoC and "
+             "precision.\nFor a context binary the stored schedule is reported.",
     .groups = {{"options", flags}},
     .examples = {{"quern estimate model.onnx --soc SM8650", "On one SoC, in three precisions."},
-                 {"quern estimate model.onnx --steps", "Where does the time go, what to change?"},
-                 {"quern estimate model.onnx --html report.html", "The same to look at."}},
+                 {"quern estimate model.onnx --steps",
+                  "Where does the time go, and what can be improved?"},
+                 {"quern estimate model.onnx --html report.html", "An HTML report."}},
     .options_size = sizeof(estimate_options),
     .run = run,
 };

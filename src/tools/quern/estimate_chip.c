@@ -37,9 +37,11 @@ static int unknown_soc(const char *text) {
     for (size_t i = 0; !near && !number && i < n; i++) // "S25" of "Samsung Galaxy S25"
         near = strcasestr(names[i], text) ? names[i] : NULL;
     if (near)
-        qt_error("--soc '%s': no such chip or device; did you mean '%s'?", text, near);
+        qt_error("--soc '%s': unknown SoC or device; did you mean '%s'?", text, near);
     else
-        qt_error("--soc '%s': no such chip or device; try --soc all, or --arch 73", text);
+        qt_error(
+            "--soc '%s': unknown SoC or device; 'quern socs' lists them, --soc all uses every one",
+            text);
     return QT_EXIT_USAGE;
 }
 

@@ -16,10 +16,10 @@
 
 const char *const qt_exit_texts[QT_EXIT_COUNT] = {
     [QT_EXIT_OK] = "success",
-    [QT_EXIT_FAILURE] = "something failed: a file, a library, an execution, a check",
-    [QT_EXIT_USAGE] = "the command line is wrong",
-    [QT_EXIT_REFUSED] = "the model is damaged or needs what Quern or the backend lacks",
-    [QT_EXIT_INPUT] = "an input is missing, damaged or does not fit the model",
+    [QT_EXIT_FAILURE] = "failure: a file, a library, an execution or a check",
+    [QT_EXIT_USAGE] = "invalid command line",
+    [QT_EXIT_REFUSED] = "the model is damaged, or Quern or the backend does not support it",
+    [QT_EXIT_INPUT] = "an input is missing, damaged or of the wrong shape or type",
 };
 
 typedef struct parser {

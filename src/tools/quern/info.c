@@ -85,10 +85,10 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_info = {
     .name = "info",
-    .summary = "show libraries, versions and what the machine offers",
+    .summary = "show libraries, versions and CPU features",
     .args = "[--json]",
-    .about = "Shows which QNN libraries this program finds, their versions, and the features of "
-             "the machine that kernels use.",
+    .about = "Shows the QNN libraries that this program finds, their versions, and the CPU "
+             "features that kernels use.",
     .groups = {{"options", flags}},
     .examples = {{"quern info", "Everything."}},
     .options_size = sizeof(info_options),

@@ -214,7 +214,7 @@ static int check_complete(const qt_inputs *in, const qt_input_options *opt) {
                 qt_error("%s: no input_%u.npy, nor a file named after input '%s'", opt->inputs, i,
                          in->ports[i]->name);
             else
-                qt_error("input '%s' is not given; use --inputs DIR, %s=FILE or --random",
+                qt_error("input '%s' is missing; use --inputs DIR, %s=FILE or --random",
                          in->ports[i]->name, in->ports[i]->name);
             return QT_EXIT_INPUT;
         }

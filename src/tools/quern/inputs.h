@@ -33,28 +33,28 @@ typedef struct qt_input_options {
 // Rows for a table whose options struct T has a qt_input_options m.
 #define QT_INPUT_FLAGS(T, m) \
     {"inputs", 'i', QT_DIR, "DIR", offsetof(T, m.inputs), NULL, \
-     "folder with input_0.npy, ... or NAME.npy, .raw, .jpg"}, \
+     "folder: input_0.npy, ... or files named as the inputs"}, \
     {"input-list", 0, QT_FILE, "FILE", offsetof(T, m.input_list), NULL, \
-     "one run a line: [NAME:=]FILE ..."}, \
+     "file with one run per line: [NAME:=]FILE ..."}, \
     {"random", 'r', QT_BOOL, NULL, offsetof(T, m.random), NULL, \
-     "random inputs where no file is given"}, \
-    {"seed", 0, QT_COUNT, "N", offsetof(T, m.seed), NULL, "of the random inputs"}, \
+     "use random data for inputs without a file"}, \
+    {"seed", 0, QT_COUNT, "N", offsetof(T, m.seed), NULL, "seed of the random data"}, \
     QT_DIM_FLAG(T, m), \
-    {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of another type"}, \
+    {"cast", 0, QT_BOOL, NULL, offsetof(T, m.cast), NULL, "convert inputs of a different type"}, \
     {"graph", 'g', QT_TEXT, "NAME", offsetof(T, m.graph), NULL, \
-     "which graph of a context binary or program"}, \
+     "graph of a context binary, or method of a program"}, \
     {"native", 0, QT_BOOL, NULL, offsetof(T, m.native), NULL, \
-     "of a context binary: quantized values, not real ones"}
+     "quantized values as stored (context binaries)"}
 #define QT_PICTURE_FLAGS(T, m) \
-    {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtracted from pixels"}, \
-    {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "divides pixels, after --mean"}, \
+    {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtract from pixels"}, \
+    {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "then divide pixels by this"}, \
     {"white", 0, QT_NUMBER, "X", offsetof(T, m.largest), NULL, \
      "value of a white pixel before --mean (default 1)"}, \
     {"layout", 0, QT_CHOICE, "L", offsetof(T, m.layout), "auto|nchw|nhwc", \
-     "of the model's input"}, \
+     "layout of the model's input"}, \
     {"fit", 0, QT_CHOICE, "HOW", offsetof(T, m.fit), "crop|stretch|none", \
-     "what to do with other sizes"}, \
-    {"bgr", 0, QT_BOOL, NULL, offsetof(T, m.bgr), NULL, "blue first"}
+     "how to fit other sizes"}, \
+    {"bgr", 0, QT_BOOL, NULL, offsetof(T, m.bgr), NULL, "channel order is BGR"}
 // clang-format on
 
 // Where one input of one run comes from: a file, an array of a .npz, or random numbers (neither).

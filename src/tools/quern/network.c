@@ -261,7 +261,7 @@ qrn_status qt_network_read(const ox_model *m, qc_client *c, const ox_options *im
     if (s == QRN_OK)
         s = qd_cut(&out->graph, &out->steps);
     if (s == QRN_OK && !out->steps.n && out->n_refused)
-        s = QRN_FAIL(QRN_E_UNSUPPORTED, "nothing of it would run on the NPU; node '%s' (%s): %s",
+        s = QRN_FAIL(QRN_E_UNSUPPORTED, "no node runs on the NPU; node '%s' (%s): %s",
                      out->refused[0].node, out->refused[0].op, out->refused[0].why);
     if (s != QRN_OK)
         qt_network_close(out);

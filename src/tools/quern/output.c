@@ -338,9 +338,9 @@ static const char *input_at(const char *path) {
 static bool may_write(const char *path) {
     const char *input = input_at(path);
     if (input)
-        qt_error("%s: not written over an input (%s)", path, input);
+        qt_error("%s: refusing to overwrite an input (%s)", path, input);
     else if (strcmp(path, "-") == 0)
-        qt_error("'-' is no place for a file here; /dev/stdout is, and ./- a file of this name");
+        qt_error("'-' is not accepted here; use /dev/stdout, or ./- for a file of this name");
     return !input && strcmp(path, "-") != 0;
 }
 

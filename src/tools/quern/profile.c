@@ -15,9 +15,10 @@ typedef struct profile_options {
 #define AT(field) offsetof(profile_options, field)
 
 static const qt_flag flags[] = {
-    {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print every event, and the least and the most"},
-    {"top", 0, QT_COUNT, "N", AT(top), NULL, "at most so many nodes (default 20)"},
-    {"trace", 0, QT_FILE, "FILE", AT(trace), NULL, "write a timeline for Perfetto"},
+    {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print every event, with minima and maxima"},
+    {"top", 0, QT_COUNT, "N", AT(top), NULL, "number of nodes to list (default 20)"},
+    {"trace", 0, QT_FILE, "FILE", AT(trace), NULL,
+     "write a timeline that Perfetto and chrome://tracing open"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
@@ -49,15 +50,14 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_profile_command = {
     .name = "profile",
-    .summary = "print a profile that a client wrote",
+    .summary = "print a profile log",
     .args = "LOG...",
     .min_args = 1,
     .max_args = 64,
     .about =
-        "Reads profile logs that the System library wrote, and tables (CSV) of the ONNX Runtime "
-        "providers. Calls of one kind of one graph are added up.\n"
-        "Nodes are listed with their time on this host beside the cycles that are modelled for "
-        "the chip (docs/profiling.md).",
+        "Prints profile logs of the System library and CSV profiles of the ONNX Runtime providers, "
+        "averaged over the calls of each graph.\nNodes are listed with their measured time on this "
+        "machine and the cycles modelled for the SoC (docs/profiling.md).",
     .groups = {{"options", flags}},
     .examples = {{"quern profile net_qnn.log", "Averages of all calls, and the slowest nodes."},
                  {"quern profile net.csv --trace net.json", "A timeline for Perfetto."}},

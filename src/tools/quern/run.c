@@ -28,23 +28,26 @@ typedef struct run_options {
 
 static const qt_flag input_flags[] = {
     QT_INPUT_FLAGS(run_options, in),
-    {"adapter", 0, QT_FILE, "FILE", AT(adapter), NULL, "apply it to the context binary first"},
+    {"adapter", 0, QT_FILE, "FILE", AT(adapter), NULL,
+     "apply a LoRA adapter to the context binary first"},
     {0},
 };
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(run_options, in), {0}};
 static const qt_flag output_flags[] = {
-    {"outputs", 'o', QT_DIR, "DIR", AT(outputs), NULL, "write output_0.npy, ... there"},
-    {"output-dir", 0, QT_DIR, "DIR", AT(output_dir), NULL, "write Result_<run>/<output>.raw there"},
-    {"format", 0, QT_CHOICE, "F", AT(format), "npy|raw", "of the files"},
-    {"top", 'k', QT_COUNT, "N", AT(top), NULL, "largest scores to show (default 5)"},
-    {"labels", 0, QT_FILE, "FILE", AT(labels), NULL, "names of the classes, one a line"},
+    {"outputs", 'o', QT_DIR, "DIR", AT(outputs), NULL,
+     "write outputs as output_0.npy, ... to this folder"},
+    {"output-dir", 0, QT_DIR, "DIR", AT(output_dir), NULL,
+     "write Result_<run>/<output>.raw to this folder"},
+    {"format", 0, QT_CHOICE, "F", AT(format), "npy|raw", "format of the output files"},
+    {"top", 'k', QT_COUNT, "N", AT(top), NULL, "number of top scores to print (default 5)"},
+    {"labels", 0, QT_FILE, "FILE", AT(labels), NULL, "file with class names, one per line"},
     {"reference", 0, QT_BOOL, NULL, AT(reference), NULL,
-     "compare with the model in float on the CPU"},
+     "compare with the model in float32 on the CPU"},
     {"against", 0, QT_FILE, "MODEL", AT(against), NULL,
-     "compare with this model, such as the float original"},
-    {"per-layer", 0, QT_BOOL, NULL, AT(per_layer), NULL, "compare every intermediate value too"},
+     "compare with another model, e.g. the float original"},
+    {"per-layer", 0, QT_BOOL, NULL, AT(per_layer), NULL, "compare intermediate values as well"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
-    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "errors and data only"},
+    {"quiet", 'q', QT_BOOL, NULL, AT(quiet), NULL, "print errors and data only"},
     {0},
 };
 
@@ -521,24 +524,20 @@ const qt_command qt_run = {
     .min_args = 1,
     .max_args = 1024,
     .about =
-        "Runs an ONNX or .tflite model, a context binary, a model of EPContext nodes or an "
-        "ExecuTorch program. Files (.npy, .npz, .raw, "
-        ".png, .jpg) "
-        "go to its inputs in order or by "
-        "name; without a place for the outputs they are summarised.\n"
-        "Raw files hold the elements of the model's own type in C order. Types and shapes must be "
-        "those of the model; dynamic dimensions take the size that the files have.\n"
-        "In an input list, an item is PATH or NAME:=PATH; a first line that begins with % names "
-        "the outputs to write, one that begins with # is skipped. Relative paths start at the "
-        "current folder.\n"
-        "A context binary runs on the backend and for the SoC it was made for. Its quantized "
-        "inputs and outputs are real values unless --native is given.\n"
-        "An ExecuTorch program (.pte) runs its first method, or the one that --graph names, on the "
-        "backend and SoC that its delegates were made for; its inputs and outputs are input_0, "
-        "output_0 and so on.\n"
-        "Random floats lie in [-1, 1), bytes take all values, wider integers 0 to 9.\n"
-        "The comparison gives for each output the signal to noise ratio in dB, the cosine of the "
-        "angle between the two results, and the largest absolute difference.",
+        "Runs an ONNX or .tflite model, a context binary, an EPContext model or an ExecuTorch "
+        "program. Input files (.npy, .npz, .raw, .png, .jpg) are assigned in order or by name. "
+        "Outputs are summarized, or written to a folder.\nRaw files hold the "
+        "elements in the model's own type, in C order. Types and shapes must match the model; "
+        "dynamic dimensions get the size that the files have.\nIn an input list, an item is PATH "
+        "or NAME:=PATH; a first line that starts with % names the outputs to write, one that "
+        "starts with # is skipped. Relative paths start at the current folder.\nA context binary "
+        "runs on the backend and SoC that it was compiled for. Its quantized inputs and outputs "
+        "are converted from and to real values unless --native is given.\nAn ExecuTorch program "
+        "(.pte) runs its first method, or the one that --graph names, on the backend and SoC of "
+        "its delegates; inputs and outputs are called input_0, output_0 and so on.\nRandom floats "
+        "lie in [-1, 1), bytes have any value, larger integers are 0 to 9.\nA comparison reports "
+        "for each output the signal-to-noise ratio in dB, the cosine similarity and the largest "
+        "absolute difference.",
     .groups = {{"inputs", input_flags},
                {"pictures", picture_flags},
                {"outputs", output_flags},

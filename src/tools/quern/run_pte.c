@@ -120,7 +120,7 @@ int qt_pte_options_of(const qt_backend_options *b, et_options *out) {
     static const char *const levels[] = {"", "error", "warn", "info", "verbose", "debug"};
     *out = (et_options){.backend = b->backend, .n_threads = (uint32_t)b->threads};
     if (b->soc && !qt_soc_find(b->soc, &out->soc)) {
-        qt_error("--soc '%s': no such chip", b->soc);
+        qt_error("--soc '%s': unknown SoC", b->soc);
         return QT_EXIT_USAGE;
     }
     for (int i = 1; b->log && i < 6; i++)

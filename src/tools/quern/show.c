@@ -31,12 +31,11 @@ static const qt_flag flags[] = {
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"published", 0, QT_BOOL, NULL, AT(published), NULL,
      "print a context binary in the JSON of qnn-context-binary-utility"},
-    {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph for Graphviz"},
-    {"compiled", 0, QT_BOOL, NULL, AT(compiled), NULL,
-     "print the steps that a backend runs, one a line"},
+    {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph in Graphviz format"},
+    {"compiled", 0, QT_BOOL, NULL, AT(compiled), NULL, "print the compiled steps, one per line"},
     QT_DIM_FLAG(show_options, in),
     {"verify", 0, QT_BOOL, NULL, AT(verify), NULL,
-     "check every checksum of a context binary and load it"},
+     "verify all checksums of a context binary, and load it"},
     {0},
 };
 
@@ -444,26 +443,23 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_show = {
     .name = "show",
-    .summary = "show what is in a model or a context binary",
+    .summary = "show the contents of a model or context binary",
     .args = "MODEL",
     .min_args = 1,
     .max_args = 1,
-    .about = "Shows a model's inputs, outputs, ops, parameters, multiply-accumulates (MACs) and "
-             "memory; of a context binary the graphs with their tensors, encodings, options and "
-             "sizes, and the chip it was made for; of a DLC file the records and graphs; of a GGUF "
-             "file the keys and tensors; of an ExecuTorch "
-             "program the methods with their inputs, outputs, operators and delegates.\n"
-             "MACs are those of convolutions and matmuls, as quern estimate counts them. "
-             "The memory is what the values "
-             "between nodes take when the nodes run in the model's order, without the weights.\n"
-             "--compiled compiles the model for a backend, or loads the context binary, and prints "
-             "what will run: a line for the graph, then one for each step with its outputs, op, "
-             "inputs, attributes that are not 0, epilogue (the steps behind it that run with it, "
-             "marked +), the first and last step that use the memory of its outputs, and the node "
-             "it comes from.",
+    .about =
+        "Shows inputs, outputs, ops, parameters, multiply-accumulates (MACs) and memory of a "
+        "model. For a context binary: graphs, tensors, encodings, options, sizes and target SoC; "
+        "for a DLC file: records and graphs; for a GGUF file: keys and tensors; for an ExecuTorch "
+        "program: methods, inputs, outputs, operators and delegates.\nMACs count convolutions and "
+        "matmuls. Memory is that of the values between nodes when nodes run in the model's order, "
+        "without weights.\n--compiled compiles the model for a backend, or loads the context "
+        "binary, and prints what will run: one line for the graph, then one per step with its "
+        "outputs, op, inputs, non-zero attributes, epilogue (fused steps, marked +), the first and "
+        "last step that use the memory of its outputs, and its node.",
     .groups = {{"options", flags}, {"backend, with --compiled", qt_backend_flags}},
     .examples = {{"quern show model.onnx", "A summary."},
-                 {"quern show model.bin --verify", "Is a context binary whole?"},
+                 {"quern show model.bin --verify", "Check that a context binary is intact."},
                  {"quern show model.onnx --compiled --soc SM8650", "What the HTP would run."},
                  {"quern show model.onnx --dot | dot -Tsvg -o model.svg", "A drawing."}},
     .options_size = sizeof(show_options),

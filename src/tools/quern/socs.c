@@ -118,14 +118,11 @@ const qt_command qt_socs = {
     .summary = "list the target SoCs",
     .args = "[WORD...]",
     .max_args = 16,
-    .about =
-        "Lists the SoCs that --soc accepts by name or number: architecture of the NPU, fast "
-        "memory (VTCM), vector and matrix units (HVX, HMX), cores, whether it computes in fp16, "
-        "the memory bandwidth that explains published latencies best, and whether 'quern "
-        "estimate' has constants fitted to published latencies of it ('+ tokens': also to "
-        "decode rates of language models). Words select by a part of a name, by device or by "
-        "architecture.\n"
-        "QUERN_SOCS names a file with more of them.",
+    .about = "Lists the SoCs that --soc accepts: NPU architecture, VTCM, vector and matrix units "
+             "(HVX, HMX), cores, fp16 support, the memory bandwidth that fits published latencies "
+             "best, and whether 'quern estimate' is calibrated for it ('+ tokens': also for the "
+             "decode rate of language models). WORD filters by name, device or "
+             "architecture.\nQUERN_SOCS names a file with further SoCs.",
     .groups = {{"options", flags}},
     .examples = {{"quern socs", "All of them."},
                  {"quern socs galaxy", "Which SoC has the phone?"},

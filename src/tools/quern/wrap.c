@@ -23,12 +23,12 @@ typedef struct wrap_options {
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "the model to write"},
     {"embed", 0, QT_BOOL, NULL, AT(embed), NULL,
-     "put the binary into the model, not its name (the model then needs no other file)"},
+     "embed the binary in the model, so that no other file is needed"},
     {"each", 0, QT_BOOL, NULL, AT(each), NULL,
-     "a model for each graph: FILE with the graph's name before its ending"},
-    {"graph", 'g', QT_TEXT, "NAME", AT(graph), NULL, "a model for this graph alone"},
+     "write one model per graph: FILE with the graph's name before its extension"},
+    {"graph", 'g', QT_TEXT, "NAME", AT(graph), NULL, "write a model for this graph only"},
     {"provider", 0, QT_TEXT, "NAME", AT(provider), NULL,
-     "that the nodes name as their source (default: Qnn, which every provider supports)"},
+     "provider name stored in the nodes (default: Qnn, which every provider supports)"},
     {0},
 };
 
@@ -159,7 +159,7 @@ static int write_each(const wrap_options *o, const char *path, const qt_binary *
 
 static int check_options(const wrap_options *o, const char *path) {
     if (!o->output) {
-        qt_error("--output is needed: the model to write");
+        qt_error("no output: use --output FILE");
         return QT_EXIT_USAGE;
     }
     if (o->each && o->graph) {
@@ -189,18 +189,16 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_wrap = {
     .name = "wrap",
-    .summary = "make an ONNX model of a context binary, for ONNX Runtime",
+    .summary = "wrap a context binary in an ONNX model for ONNX Runtime",
     .args = "BINARY -o MODEL",
     .min_args = 1,
     .max_args = 1,
-    .about = "Writes a model with an EPContext node for each graph of a context binary. ONNX "
-             "Runtime runs it with Quern's execution provider or another one for QNN.\n"
-             "Inputs and outputs have the names and types of the graphs: where a graph has "
-             "quantized values, so does the model. The model names the binary, which has to lie "
-             "beside it, or holds it.\n"
-             "A model has each of its values once, so that graphs with outputs of one name (those "
-             "of language models, for several lengths of input) need models of their own: --each "
-             "or --graph.",
+    .about = "Writes an ONNX model with an EPContext node per graph of a context binary. ONNX "
+             "Runtime runs it with Quern's provider or any other QNN provider.\nInputs and outputs "
+             "have the names and types of the graphs, quantized ones included. The model refers to "
+             "the binary, which must be in the same folder, or embeds it.\nGraphs that have an "
+             "output name in common (e.g. prefill and decode of a language model) need separate "
+             "models: use --each or --graph.",
     .groups = {{"options", flags}},
     .examples = {{"quern compile net.onnx -o net.bin --soc SM8650 && quern wrap net.bin -o "
                   "net_ctx.onnx",
