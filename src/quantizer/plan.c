@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Shared encodings and ranges.
+#include "quantizer/epsilon.h"
 #include "quantizer/override.h"
 #include "quantizer/plan.h"
 
@@ -301,9 +302,10 @@ static void choose_floats(qz_graph *g, const qz_scheme *scheme) {
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
         bool reaches = v->low > -FP16_REACH && v->high < FP16_REACH;
-        bool free = !v->fixed && !v->set_bits && !v->data;
-        if (!v->like && v->enc.bits == 16 && free && reaches)
-            v->kept_float = middle_db(v) < scheme->float_below_db;
+        bool log = v->enc.bits && qz_feeds_log(g, v, (double)v->enc.scale);
+        bool free = !v->fixed && (!v->set_bits || v->may_float) && !v->data;
+        v->kept_float = !v->like && free && reaches &&
+                        (log || (v->enc.bits == 16 && middle_db(v) < scheme->float_below_db));
     }
     for (uint32_t i = 0; i < g->n_values; i++) { // what is stored outside keeps its encoding
         qz_value *v = g->values[i];
@@ -312,6 +314,16 @@ static void choose_floats(qz_graph *g, const qz_scheme *scheme) {
     }
     for (uint32_t i = 0; i < g->n_values; i++)
         g->values[i]->kept_float |= qz_first(g->values[i])->kept_float;
+}
+
+// A constant that only floats meet needs no encoding, which might not hold it.
+static void keep_constants(const qz_graph *g, const ox_node *n) {
+    for (uint32_t k = 0; k < n->n_in; k++) {
+        qz_value *v = qz_find(g, n->in[k]);
+        if (v && v->n_uses == 1 && !v->shared && !v->like && !v->given && qz_is_float_constant(v) &&
+            qz_role_of(g, n, k) == QZ_ROLE_OPERAND)
+            v->enc = (qz_enc){0};
+    }
 }
 
 // No op has both floats and integers: a result of both is a float too, up to the next op that has
@@ -332,6 +344,8 @@ static void spread_floats(const qz_graph *g) {
             if (v && qz_is_activation(v))
                 v->enc = (qz_enc){0};
         }
+        if (floats && !integers)
+            keep_constants(g, n);
     }
 }
 

@@ -17,6 +17,7 @@ typedef enum qz_repair {
     QZ_BIAS = 1u << 4,     // correction of biases (weights.h)
     QZ_ADAROUND = 1u << 5, // adaptive rounding (adaround.h)
     QZ_RANGES = 1u << 6,   // ranges that end where the reader is flat (plan.h)
+    QZ_EPSILON = 1u << 7,  // constants below float16's smallest number (epsilon.h)
 } qz_repair;
 
 // "auto", "none", or names with commas between them.

@@ -37,7 +37,8 @@ int qt_repair_fold(const char *path, const qt_input_options *in, uint32_t repair
     int code = qt_open_shaped(path, in, &out->original);
     if (code != QT_EXIT_OK)
         return code;
-    if ((repairs & QZ_FOLD && qz_fold(m, &out->folded) != QRN_OK) ||
+    if ((repairs & QZ_EPSILON && qz_raise_epsilons(m, &out->epsilons) != QRN_OK) ||
+        (repairs & QZ_FOLD && qz_fold(m, &out->folded) != QRN_OK) ||
         (repairs & QZ_BIAS && qz_add_biases(m) != QRN_OK))
         return failed(path, QT_EXIT_FAILURE);
     return QT_EXIT_OK;
@@ -74,9 +75,14 @@ int qt_repair_equalize(const char *path, uint32_t repairs, const qz_scheme *sche
 }
 
 void qt_report_repairs(const qt_repaired *r, const qz_written *w) {
+    const qz_epsilons *s = &r->epsilons;
     const qz_folded *f = &r->folded;
     const qz_equalized *e = &r->equalized;
     uint32_t places = e->n_layers + e->n_norms;
+    if (s->n_raised || s->n_logs)
+        qt_print("  epsilon: float16 does not hold constants of %g: %u raised to %g, %u Logs end "
+                 "there\n",
+                 s->smallest, s->n_raised, 0x1p-24, s->n_logs);
     if (f->n_moved)
         qt_print("  fold: Transposes inside of %u layer norms\n", f->n_moved);
     if (f->n_norms || f->n_factors || f->n_swishes)

@@ -4,6 +4,7 @@
 #ifndef QRN_TOOLS_QUERN_QUANTIZE_REPAIR_H
 #define QRN_TOOLS_QUERN_QUANTIZE_REPAIR_H
 
+#include "quantizer/epsilon.h"
 #include "quantizer/equalize.h"
 #include "quantizer/fold.h"
 #include "quantizer/repair.h"
@@ -13,6 +14,7 @@
 
 typedef struct qt_repaired {
     ox_model *original; // the model as the file has it
+    qz_epsilons epsilons;
     qz_folded folded;
     qz_equalized equalized;
     bool new_graph; // qt_repair_equalize has made another one
