@@ -174,3 +174,23 @@ def test_options_of_the_search_need_it(task):
     args = ("quantize", folder / "net.onnx", "-o", folder / "no.onnx")
     refuses(USAGE, *args, "-c", folder / "data.npz", "--budget-ms", "1", says="with --mixed")
     refuses(USAGE, *args, "--mixed", "-s", "w8", says="needs samples")
+
+
+def test_16_bits_in_a_search_are_as_good_as_the_scheme(tmp_path):
+    """The operand of a Log stays float by a16w8, and so it does for groups of 16 bits."""
+    rng = np.random.default_rng(3)
+    shape = [1, 16, 32]
+    nodes = [h.make_node("Mul", ["x", "x"], ["q"]), h.make_node("Add", ["q", "e"], ["s"]),
+             h.make_node("Log", ["s"], ["l"]), h.make_node("MatMul", ["l", "w"], ["y"])]
+    g = h.make_graph(nodes, "net", [h.make_tensor_value_info("x", T.FLOAT, shape)],
+                     [h.make_tensor_value_info("y", T.FLOAT, shape)],
+                     [nh.from_array(np.float32(1e-10), "e"),
+                      nh.from_array(rng.normal(size=(32, 32)).astype(np.float32), "w")])
+    onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "net.onnx")
+    data = rng.normal(size=(4, *shape)).astype(np.float32)
+    data[np.abs(data) < 0.02] = 0
+    np.savez(tmp_path / "data.npz", x=data)
+    ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "--mixed", "--schemes",
+       "a8w8,a16w8", "--min-sqnr", "40", "-o", tmp_path / "q.onnx")
+    assert sqnr(tmp_path / "q.onnx", tmp_path / "net.onnx", data) > 40

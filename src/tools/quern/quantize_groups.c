@@ -72,6 +72,7 @@ void qt_mixed_apply(const qt_mixed *x, const uint8_t *choice) {
         const qt_mixed_group *group = &x->groups[i];
         const qt_mixed_option *o = &x->options[choice[i]];
         group->first->set_bits = o->act_bits;
+        group->first->may_float = true;
         group->first->must_float = o->act_bits == 0;
         group->first->symmetric = group->second && o->act_bits == 16;
         for (uint32_t k = 0; k < group->n_weights; k++) {

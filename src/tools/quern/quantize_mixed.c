@@ -98,8 +98,9 @@ static bool is_there(const qt_mixed *x, const uint8_t *choice) {
     return false;
 }
 
-// Measures a choice as a whole; those that the HTP does not run are left out.
-static int add_point(qt_mixed *x, const uint8_t *choice) {
+bool qt_mixed_stopped(void) { return interrupted; }
+
+int qt_mixed_add(qt_mixed *x, const uint8_t *choice) {
     double ms, noise;
     if (x->n_points == QT_MIXED_POINTS || is_there(x, choice))
         return QT_EXIT_OK;
@@ -119,24 +120,18 @@ static int add_point(qt_mixed *x, const uint8_t *choice) {
     return QT_EXIT_OK;
 }
 
-// The whole model in each scheme; the most accurate one is what layers are compared with.
+// The whole model in each scheme.
 static int try_schemes(qt_mixed *x, uint8_t *choice) {
     for (uint32_t i = 0; i < x->n_options; i++) {
         uint32_t before = x->n_points;
         qt_progress("schemes", i, x->n_options);
         memset(choice, (int)i, x->n_groups);
-        int code = add_point(x, choice);
+        int code = qt_mixed_add(x, choice);
         if (code != QT_EXIT_OK)
             return code;
-        const qt_mixed_point *p = &x->points[x->n_points - 1];
         if (x->n_points == before)
             qt_warn("%s as a whole does not run on the HTP of %s in one partition",
                     x->options[i].name, x->task->soc);
-        else if (x->n_points == 1 || p->sqnr > -10 * log10(x->finest_noise)) {
-            x->finest = i;
-            x->finest_ms = p->ms;
-            x->finest_noise = pow(10, -p->sqnr / 10);
-        }
     }
     if (x->n_points)
         return QT_EXIT_OK;
@@ -207,7 +202,7 @@ static int try_prices(qt_mixed *x, uint8_t *choice) {
             qt_error("%s", qrn_message());
             return QT_EXIT_FAILURE;
         }
-        code = add_point(x, choice);
+        code = qt_mixed_add(x, choice);
     }
     return code;
 }
@@ -279,6 +274,56 @@ static int choose(qt_mixed *x) {
     return QT_EXIT_OK;
 }
 
+// The scheme that layers leave next: of those on the front of whole models the next slower one than
+// the last. False: there is none.
+static bool next_base(qt_mixed *x, uint32_t n_whole) {
+    qz_point points[QZ_MIXED_OPTIONS];
+    const qt_mixed_point *next = NULL;
+    double fastest = INFINITY;
+    for (uint32_t i = 0; i < n_whole; i++) {
+        points[i] = (qz_point){.ms = x->points[i].ms, .quality = x->points[i].sqnr};
+        fastest = fmin(fastest, points[i].ms);
+    }
+    qz_mixed_front(points, n_whole);
+    for (uint32_t i = 0; i < n_whole; i++) {
+        const qt_mixed_point *p = &x->points[i];
+        if (points[i].on_front && p->ms > fmax(x->finest_ms, fastest) &&
+            (!next || p->ms < next->ms))
+            next = p;
+    }
+    if (!next)
+        return false;
+    x->finest = next->choice[0];
+    x->finest_ms = next->ms;
+    x->finest_noise = pow(10, -next->sqnr / 10);
+    return true;
+}
+
+static bool is_faster(const qt_mixed *x, uint32_t option, uint32_t n_whole) {
+    for (uint32_t i = 0; i < n_whole; i++)
+        if (x->points[i].choice[0] == option)
+            return x->points[i].ms < x->finest_ms;
+    return option != x->finest; // it does not run as a whole
+}
+
+// Layers leave one scheme for faster ones.
+static int search_from(qt_mixed *x, uint32_t n_whole, uint8_t *choice) {
+    int code = QT_EXIT_OK;
+    for (size_t i = 0; i < (size_t)x->n_groups * x->n_options; i++) {
+        x->noise[i] = i % x->n_options == x->finest ? 0 : INFINITY;
+        x->ms[i] = x->turn[i] = 0;
+    }
+    for (uint32_t i = 0; i < x->n_options && code == QT_EXIT_OK; i++)
+        if (is_faster(x, i, n_whole))
+            code = time_layers(x, i, choice);
+    for (uint32_t i = 0; i < x->n_options && code == QT_EXIT_OK; i++)
+        if (is_faster(x, i, n_whole))
+            code = try_layers(x, i, choice);
+    if (code == QT_EXIT_OK)
+        code = try_prices(x, choice);
+    return code == QT_EXIT_OK ? qt_mixed_refine(x, choice) : code;
+}
+
 static int search(qt_mixed *x) {
     size_t cells = (size_t)x->n_groups * x->n_options + 1;
     uint8_t *choice = qrn_arena_alloc(x->arena, x->n_groups + 1u);
@@ -292,14 +337,9 @@ static int search(qt_mixed *x) {
     int code = qt_mixed_prepare(x);
     if (code == QT_EXIT_OK)
         code = try_schemes(x, choice);
-    for (uint32_t i = 0; i < x->n_options && code == QT_EXIT_OK; i++)
-        if (i != x->finest)
-            code = time_layers(x, i, choice);
-    for (uint32_t i = 0; i < x->n_options && code == QT_EXIT_OK; i++)
-        if (i != x->finest)
-            code = try_layers(x, i, choice);
-    if (code == QT_EXIT_OK)
-        code = try_prices(x, choice);
+    uint32_t n_whole = x->n_points;
+    while (code == QT_EXIT_OK && !interrupted && next_base(x, n_whole))
+        code = search_from(x, n_whole, choice);
     qt_progress(NULL, 0, 0);
     x->stopped = interrupted;
     if (code == QT_EXIT_OK)

@@ -112,7 +112,7 @@ typedef struct qt_mixed_point {
     bool on_front;
 } qt_mixed_point;
 
-#define QT_MIXED_POINTS 40
+#define QT_MIXED_POINTS 100
 
 typedef struct qt_mixed {
     const qt_mixed_task *task;
@@ -140,6 +140,13 @@ void qt_mixed_apply(const qt_mixed *x, const uint8_t *choice);
 int qt_mixed_try(const qt_mixed *x, const uint8_t *choice, double *ms, double *noise);
 int qt_mixed_score(const qt_mixed *x, const uint8_t *choice, double *score);
 int qt_mixed_prepare(qt_mixed *x); // inputs and results of the float model
+
+// quantize_mixed.c. Measures a choice as a whole and keeps it; one that the HTP does not run, or
+// that is there already, is left out.
+int qt_mixed_add(qt_mixed *x, const uint8_t *choice);
+bool qt_mixed_stopped(void); // by the user
+// quantize_refine.c: faster points near those of the front.
+int qt_mixed_refine(qt_mixed *x, uint8_t *choice);
 
 // quantize_front.c
 void qt_mixed_print(const qt_mixed *x);
