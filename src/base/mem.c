@@ -69,9 +69,54 @@ static char *map(size_t total) {
     return p + before;
 }
 
+// --- spares: mapped blocks nobody uses, while somebody keeps them
+
+#define N_SPARES 2
+#define SPARE_BYTES ((size_t)32 << 20) // larger ones go back to the system
+
+static atomic_uint spare_keepers;
+static _Atomic(char *) spares[N_SPARES];
+
+static size_t mapped_bytes(char *block) { return *(size_t *)(void *)block; }
+
+static void put_spare(char *block) {
+    bool kept = atomic_load(&spare_keepers) && mapped_bytes(block) <= SPARE_BYTES;
+    for (int i = 0; i < N_SPARES && kept && block; i++)
+        block = atomic_exchange(&spares[i], block); // the newest first, the oldest falls out
+    if (block)
+        munmap(block, mapped_bytes(block));
+}
+
+// A spare with room for `total` bytes, of which it wastes at most a quarter; NULL: there is none.
+static char *take_spare(size_t total) {
+    for (int i = 0; i < N_SPARES && atomic_load(&spare_keepers); i++) {
+        char *block = atomic_exchange(&spares[i], NULL);
+        if (block && mapped_bytes(block) >= total && mapped_bytes(block) / 4 * 3 <= total)
+            return block;
+        if (block && (block = atomic_exchange(&spares[i], block)))
+            munmap(block, mapped_bytes(block)); // another thread's, put there meanwhile
+    }
+    return NULL;
+}
+
+void qrn_spares_keep(void) { atomic_fetch_add(&spare_keepers, 1); }
+
+void qrn_spares_drop(void) {
+    if (atomic_fetch_sub(&spare_keepers, 1) > 1)
+        return;
+    for (int i = 0; i < N_SPARES; i++) {
+        char *block = atomic_exchange(&spares[i], NULL);
+        if (block)
+            munmap(block, mapped_bytes(block));
+    }
+}
+
 static void *take(size_t total) {
     bool mapped = HEADER_BYTES && total >= LARGE_BYTES;
-    char *p = mapped ? map(total) : aligned_alloc(QRN_ALIGN, total);
+    char *p = mapped ? take_spare(total) : NULL;
+    if (p)
+        return p + HEADER_BYTES;
+    p = mapped ? map(total) : aligned_alloc(QRN_ALIGN, total);
     if (!p)
         return NULL;
     if (HEADER_BYTES)
@@ -131,9 +176,8 @@ void qrn_free(void *p) {
         return;
     atomic_fetch_sub_explicit(&live, 1, memory_order_relaxed);
     char *block = (char *)p - HEADER_BYTES;
-    size_t mapped = HEADER_BYTES ? *(size_t *)(void *)block : 0;
-    if (mapped)
-        munmap(block, mapped);
+    if (HEADER_BYTES && mapped_bytes(block))
+        put_spare(block);
     else
         free(block);
 }

@@ -22,6 +22,12 @@ void qrn_free_kept(void *p);
 char *qrn_strdup(const char *s);
 void qrn_free(void *p); // NULL is fine
 
+// Between the two calls, which may nest, the last large blocks that were freed stay for the next
+// allocations of about their size: the system clears what it gives, which takes as long as using it
+// once.
+void qrn_spares_keep(void);
+void qrn_spares_drop(void);
+
 // a*b and a+b; false on overflow.
 bool qrn_mul_size(size_t a, size_t b, size_t *out);
 bool qrn_add_size(size_t a, size_t b, size_t *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Content-addressed constants. The hash only finds candidates: bytes are always compared.
+// Content-addressed constants. The hash, of a sample, only finds candidates: bytes are always
+// compared.
 #include "core/blob.h"
 
 #include "base/mem.h"
@@ -20,20 +21,25 @@ static uint64_t mix(uint64_t h, uint64_t word) {
     return h ^ (h >> 29);
 }
 
-// Four lanes so that hashing runs at the speed of memory, not of one multiplier chain.
+// Large data is sampled: a line of every so many. Weights that are alike in 4 KiB spread over them
+// are compared, which costs no more than reading them once.
+#define LINE_BYTES 64u
+#define MOST_LINES 64u
+
 static uint64_t hash_bytes(const unsigned char *p, size_t n) {
-    uint64_t lane[4] = {n, ~(uint64_t)n, 0x243f6a8885a308d3u, 0x13198a2e03707344u};
-    for (; n >= 32; p += 32, n -= 32) {
-        uint64_t w[4];
-        memcpy(w, p, sizeof(w));
-        for (int i = 0; i < 4; i++)
+    uint64_t lane[8] = {n, ~(uint64_t)n, 0x243f6a8885a308d3u, 0x13198a2e03707344u, 1, 2, 3, 4};
+    size_t lines = n / LINE_BYTES, step = lines / MOST_LINES + 1;
+    for (size_t at = 0; at < lines; at += step) {
+        uint64_t w[8];
+        memcpy(w, p + at * LINE_BYTES, sizeof w);
+        for (int i = 0; i < 8; i++)
             lane[i] = mix(lane[i], w[i]);
     }
-    uint64_t tail[4] = {0};
-    if (n)
-        memcpy(tail, p, n);
+    uint64_t tail[8] = {0};
+    if (n % LINE_BYTES)
+        memcpy(tail, p + lines * LINE_BYTES, n % LINE_BYTES);
     uint64_t h = 0;
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < 8; i++)
         h = mix(h, mix(lane[i], tail[i]));
     return h;
 }

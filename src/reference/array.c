@@ -213,10 +213,45 @@ static void copy_run(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
         }                                                                                          \
     } while (0)
 
+// Swaps the upper bits of *a with the lower ones of *b, in each field of 2 * bits; mask: the lower
+// half of every field.
+static void swap_halves(uint64_t *a, uint64_t *b, int bits, uint64_t mask) {
+    uint64_t low = (*a & mask) | (*b & mask) << bits;
+    *b = (*a >> bits & mask) | (*b & mask << bits);
+    *a = low;
+}
+
+// 8 x 8 bytes as eight words, whose first byte is the lowest (x86-64 and aarch64).
+static void transpose_8x8(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
+                          ptrdiff_t from) {
+    uint64_t r[8];
+    for (ptrdiff_t j = 0; j < 8; j++)
+        memcpy(&r[j], src + j * from, 8);
+    for (int j = 0; j < 8; j += 2)
+        swap_halves(&r[j], &r[j + 1], 8, 0x00ff00ff00ff00ffu);
+    for (int j = 0; j < 4; j++)
+        swap_halves(&r[j + (j & 2)], &r[j + (j & 2) + 2], 16, 0x0000ffff0000ffffu);
+    for (int j = 0; j < 4; j++)
+        swap_halves(&r[j], &r[j + 4], 32, 0x00000000ffffffffu);
+    for (ptrdiff_t i = 0; i < 8; i++)
+        memcpy(dst + i * to, &r[i], 8);
+}
+
+static void transpose_bytes(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
+                            ptrdiff_t from, size_t n, size_t m) {
+    size_t whole_n = n / 8 * 8, whole_m = m / 8 * 8;
+    for (size_t i = 0; i < whole_n; i += 8)
+        for (size_t j = 0; j < whole_m; j += 8)
+            transpose_8x8(dst + (ptrdiff_t)i * to + j, to, src + (ptrdiff_t)j * from + i, from);
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = i < whole_n ? whole_m : 0; j < m; j++)
+            dst[(ptrdiff_t)i * to + (ptrdiff_t)j] = src[(ptrdiff_t)j * from + (ptrdiff_t)i];
+}
+
 static void transpose_tile(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
                            ptrdiff_t from, size_t n, size_t m, size_t elem) {
     if (elem == 1)
-        TRANSPOSE(uint8_t);
+        transpose_bytes(dst, to, src, from, n, m);
     else if (elem == 2)
         TRANSPOSE(uint16_t);
     else if (elem == 4)

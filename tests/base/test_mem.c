@@ -148,6 +148,41 @@ static void a_failure_leaves_its_line(void **state) {
     qrn_message_clear();
 }
 
+static void spares_are_used_again_while_they_are_kept(void **state) {
+    (void)state;
+#if defined(QRN_ASAN) || defined(QRN_TSAN)
+    skip();
+#else
+    const size_t large = (size_t)5 << 20;
+    qrn_spares_keep();
+    qrn_spares_keep();
+    char *a = qrn_alloc(large), *b = qrn_alloc(large);
+    memset(a, 1, large);
+    qrn_free(a);
+    qrn_free(b);
+    char *c = qrn_alloc(large), *d = qrn_alloc(large - 1000), *e = qrn_alloc(large);
+    assert_ptr_equal(c, b); // the newest
+    assert_ptr_equal(d, a);
+    assert_true(e != a && e != b);
+    memset(e, 2, large + QRN_TAIL);
+    qrn_free(d);
+    qrn_spares_drop(); // one keeper is left
+    assert_ptr_equal(qrn_alloc(large), a);
+    qrn_free(a);
+    char *half = qrn_alloc(large / 2), *more = qrn_alloc(2 * large);
+    assert_true(half && more && half != a && more != a); // too much would be wasted, too small
+    qrn_free(half);
+    qrn_free(more);
+    qrn_free(c);
+    qrn_free(e);
+    qrn_spares_drop();
+    char *zero = qrn_calloc(large);
+    for (size_t i = 0; i < large; i += 512)
+        assert_int_equal(zero[i], 0);
+    qrn_free(zero);
+#endif
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_aligned_and_counted),
@@ -158,6 +193,7 @@ int main(void) {
         cmocka_unit_test(arena_objects_do_not_overlap_and_die_together),
         cmocka_unit_test(arenas_of_many_megabytes_keep_their_objects_apart),
         cmocka_unit_test(a_failure_leaves_its_line),
+        cmocka_unit_test(spares_are_used_again_while_they_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 //
 // Driving an import: inputs and constants first, then the nodes in order, then the outputs. Rank 0
 // is kept as rank 0 for values; QNN tensors have [1] instead.
+#include "base/mem.h"
 #include "frontend/onnx/fold/fold.h"
 #include "frontend/onnx/driver/nested.h"
 
@@ -317,6 +318,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     QRN_TRY(qc_graph_create(c, name, opt->graph_configs, &graph));
     ox_import im = {.model = m, .opt = opt, .graph = graph, .arena = graph->arena};
     ox_result r = {.graph = graph};
+    qrn_spares_keep(); // weights are permuted one after the other
     qrn_status s = ox_begin_budget(&im);
     if (s == QRN_OK)
         s = ox_scope_new(&im, NULL, &im.scope);
@@ -341,6 +343,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     if (s == QRN_OK)
         s = ox_model_check(m);
     s = ox_end_budget(&im, s);
+    qrn_spares_drop();
     qrn_strmap_clear(&im.declared);
     if (s != QRN_OK) {
         qc_graph_destroy(graph);

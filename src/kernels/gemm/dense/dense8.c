@@ -25,14 +25,27 @@ void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, 
         }
 }
 
+// Sums are modulo 2^32, as those that they go into.
+static inline uint32_t column_sum(const uint8_t *w, size_t w_depth, size_t depth, uint8_t flip) {
+    uint32_t sum = 0;
+    for (size_t k = 0; k < depth; k++)
+        sum += (uint32_t)(int8_t)(w[k * w_depth] ^ flip);
+    return sum;
+}
+
 void qrn_dense8_sums(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
                      uint8_t flip, int32_t *sums) {
-    for (size_t j = 0; j < (size_t)a->group * a->cols; j++) {
-        uint32_t sum = 0; // modulo 2^32, as the sums it goes into
-        for (size_t k = 0; k < a->depth; k++)
-            sum += (uint32_t)(int8_t)(w[k * w_depth + j * w_col] ^ flip);
-        sums[j] = (int32_t)sum;
+    size_t cols = (size_t)a->group * a->cols;
+    memset(sums, 0, cols * sizeof *sums);
+    if (w_col == 1) { // a row at a time
+        for (size_t k = 0; k < a->depth; k++, w += w_depth)
+            for (size_t j = 0; j < cols; j++)
+                sums[j] = (int32_t)((uint32_t)sums[j] + (uint32_t)(int8_t)(w[j] ^ flip));
+        return;
     }
+    for (size_t j = 0; j < cols; j++, w += w_col)
+        sums[j] = (int32_t)(w_depth == 1 ? column_sum(w, 1, a->depth, flip)
+                                         : column_sum(w, w_depth, a->depth, flip));
 }
 
 int64_t qrn_dense8_largest(bool is_signed, int32_t offset) {

@@ -37,41 +37,48 @@ bool qrn_winograd_fits(const qrn_dense_args *a, const qrn_view *x, const qrn_vie
            cout >= CHANNELS_LEAST && n >= TILES_LEAST && 8 * n <= cells && cin < UINT32_MAX / 64;
 }
 
-// Row i of G times three numbers that are `step` apart.
-static double filter_row(int i, const double *g, int step) {
+// G times a column of three: six rows, for a panel of output channels. The rows of points +-p share
+// their even and odd part.
+static void filter_column(double (*to)[QRN_PANEL], size_t step, double (*g)[QRN_PANEL],
+                          size_t apart) {
     static const double root = 1.41421356237309504880;
-    double g1 = g[step], g2 = g[2 * step];
-    switch (i) {
-    case 0:
-        return g[0];
-    case 1:
-        return (g[0] + root * g1 + 2.0 * g2) / 6.0;
-    case 2:
-        return (g[0] - root * g1 + 2.0 * g2) / 6.0;
-    case 3:
-        return -(g[0] + g1 / root + g2 / 2.0) / 1.5;
-    case 4:
-        return -(g[0] - g1 / root + g2 / 2.0) / 1.5;
-    default:
-        return g2;
+    const double *g0 = g[0], *g1 = g[apart], *g2 = g[2 * apart];
+    for (size_t j = 0; j < QRN_PANEL; j++) {
+        double even = (g0[j] + 2.0 * g2[j]) * (1.0 / 6.0), odd = g1[j] * (root / 6.0);
+        to[0][j] = g0[j];
+        to[step][j] = even + odd;
+        to[2 * step][j] = even - odd;
+        even = (g0[j] + 0.5 * g2[j]) * (-1.0 / 1.5), odd = g1[j] * (-1.0 / (1.5 * root));
+        to[3 * step][j] = even + odd;
+        to[4 * step][j] = even - odd;
+        to[5 * step][j] = g2[j];
+    }
+}
+
+// The matrices of one input channel and one panel; the first of them goes to `to`, the others
+// `plane` floats behind each other. `filter`: its first tap, the others `tap` floats apart.
+static void pack_panel(const float *filter, size_t tap, size_t width, float *to, size_t plane) {
+    double g[9][QRN_PANEL] = {{0}}, half[18][QRN_PANEL], all[6][QRN_PANEL];
+    for (size_t i = 0; i < 9; i++)
+        for (size_t j = 0; j < width; j++)
+            g[i][j] = (double)filter[i * tap + j];
+    for (size_t k = 0; k < 3; k++)
+        filter_column(half + k, 3, g + k, 3);
+    for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
+        filter_column(all, 1, half + 3 * i, 1);
+        for (size_t k = 0; k < QRN_WINOGRAD_WINDOW; k++, to += plane)
+            for (size_t j = 0; j < QRN_PANEL; j++)
+                to[j] = (float)all[k][j];
     }
 }
 
 void qrn_winograd_pack(const qrn_dense_args *a, const float *filter, float *packed) {
     size_t cout = a->cols, cin = a->depth / QRN_WINOGRAD_PLANES;
     for (size_t c = 0; c < cin; c++)
-        for (size_t j = 0; j < qrn_panels(cout) * QRN_PANEL; j++) {
-            double g[9] = {0}, half[18];
-            for (size_t tap = 0; tap < 9 && j < cout; tap++)
-                g[tap] = (double)filter[(tap * cin + c) * cout + j];
-            for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
-                for (int k = 0; k < 3; k++)
-                    half[i * 3 + k] = filter_row(i, g + k, 3);
-            float *to = packed + (j / QRN_PANEL * a->depth + c) * QRN_PANEL + j % QRN_PANEL;
-            for (int i = 0; i < QRN_WINOGRAD_PLANES; i++, to += cin * QRN_PANEL)
-                *to = (float)filter_row(i % QRN_WINOGRAD_WINDOW, half + i / QRN_WINOGRAD_WINDOW * 3,
-                                        1);
-        }
+        for (size_t j = 0; j < cout; j += QRN_PANEL)
+            pack_panel(filter + c * cout + j, cin * cout,
+                       cout - j < QRN_PANEL ? cout - j : QRN_PANEL,
+                       packed + (j / QRN_PANEL * a->depth + c) * QRN_PANEL, cin * QRN_PANEL);
 }
 
 #define ROW(isa, bit)                                                                              \
