@@ -110,6 +110,26 @@ static bool is_folded(const qz_writing *w, const ox_node *n) {
     return true;
 }
 
+// A value inside of a pattern has the shape that the model declares: the importer finds some
+// patterns by them.
+static void put_declared(qz_writing *w, const qz_value *v) {
+    const ox_graph *og = w->g->model->graph;
+    uint32_t dims[OX_MAX_RANK];
+    for (uint32_t i = 0; i < og->n_infos; i++) {
+        const ox_info *info = &og->infos[i];
+        if (strcmp(info->name, v->name) != 0)
+            continue;
+        bool known = info->has_shape && info->rank <= OX_MAX_RANK;
+        for (uint32_t k = 0; known && k < info->rank; k++) {
+            known = info->dims[k] >= 0 && info->dims[k] <= UINT32_MAX;
+            dims[k] = (uint32_t)info->dims[k];
+        }
+        if (known)
+            qz_put_value(&w->infos, PB_GRAPH_VALUE_INFO, v->name, info->type, info->rank, dims);
+        return;
+    }
+}
+
 static qrn_status put_nodes(qz_writing *w) {
     const ox_graph *og = w->g->model->graph;
     for (uint32_t i = 0; i < w->g->n_values; i++) {
@@ -132,6 +152,8 @@ static qrn_status put_nodes(qz_writing *w) {
                 return no_memory();
             if (v->seen && !v->is_output)
                 qz_put_value(&w->infos, PB_GRAPH_VALUE_INFO, v->name, v->type, v->rank, v->dims);
+            else if (!v->is_output)
+                put_declared(w, v);
             if (v->enc.bits && !v->data)
                 QRN_TRY(qz_put_pair(w, v, made));
             else if (v->type == OX_F32 && !v->data && v->seen && !v->fused) {

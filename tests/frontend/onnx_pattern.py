@@ -75,6 +75,77 @@ def gelu_between_quantizers():
                 atol=0.51 * float(t), ops=3)
 
 
+def tanh_gelu(x):
+    x = x.astype(np.float64)
+    return 0.5 * x * (1 + np.tanh(sqrt(2 / np.pi) * (x + 0.044715 * x ** 3)))
+
+
+def tanh_gelus():
+    """The approximation, with the cube in the ways in which exporters write it."""
+    x = 3 * normal(2, 5, 7)
+    cubes = {"pow": [node("Pow", "x three", "q"), node("Mul", "q c", "p"), node("Add", "x p", "s"),
+                     node("Mul", "k s", "u")],
+             "flax": [node("Mul", "c x", "q"), node("Mul", "x q", "r"), node("Mul", "x r", "p"),
+                      node("Add", "x p", "s"), node("Mul", "k s", "u")],
+             "factored": [node("Mul", "x x", "q"), node("Mul", "q c", "r"),
+                          node("Add", "r one", "p"), node("Mul", "x k", "s"),
+                          node("Mul", "s p", "u")]}
+    ends = {"on_sum": [node("Mul", "half a", "m"), node("Mul", "x m", "y")],
+            "on_x": [node("Mul", "half x", "h"), node("Mul", "h a", "y")],
+            "halved": [node("Mul", "x a", "m"), node("Div", "m two", "y")]}
+    numbers = {"three": number(3), "two": number(2), "one": number(1), "half": number(0.5),
+               "c": number(0.044715), "k": number(sqrt(2 / np.pi))}
+    want = [tanh_gelu(x).astype(np.float32)]
+    for name, cube in cubes.items():
+        for end, last in ends.items():
+            nodes = cube + [node("Tanh", "u", "t"), node("Add", "t one", "a")] + last
+            used = {n for v in nodes for n in v.input}
+            c = {n: v for n, v in numbers.items() if n in used}
+            yield case(f"tanh_gelu_{name}_{end}", nodes, {"x": x}, constants=c, expected=want,
+                       ops=6)
+            if end == "on_sum":  # others that look like it; dimensions that a number adds
+                yield case(f"tanh_gelu_{name}_other", nodes, {"x": x},
+                           constants={**c, "c": number(0.05)})
+                yield case(f"tanh_gelu_{name}_wide", nodes, {"x": x},
+                           constants={**c, "one": number(1, (1, 1, 1, 1))})
+    nodes = cubes["flax"] + [node("Tanh", "u", "t"), node("Add", "t one", "a")] + ends["on_sum"]
+    used = {n for v in nodes for n in v.input}
+    yield fast_norm("tanh_gelu_numbers_of_rank_3", nodes, x, {
+        **{n: v for n, v in numbers.items() if n in used}, "one": number(1, (1, 1, 1))},
+        expected=want, ops=6)
+    (s, z), (t, w) = encoding(x), encoding(tanh_gelu(x))
+    codes = np.clip(np.rint(x / s) + z, 0, 255)
+    real = tanh_gelu((codes - float(z)) * float(s))
+    m = model([node("QuantizeLinear", "f s0 z0", "q0"), node("DequantizeLinear", "q0 s0 z0", "x"),
+               *nodes[:-1], node("Mul", "x m", "g"), node("QuantizeLinear", "g s1 z1", "q1"),
+               node("DequantizeLinear", "q1 s1 z1", "y")],
+              {"f": x}, ["y"], {**{n: v for n, v in numbers.items() if n in used}, "s0": s,
+                                "z0": z, "s1": t, "z1": w})
+    yield Case("tanh_gelu_between_quantizers", m, [x], [real.astype(np.float32)], tol=0,
+               atol=0.51 * float(t) + 5e-4, ops=3)
+
+
+def softmaxes():
+    x = normal(2, 3, 9) * 4
+    e = np.exp(x.astype(np.float64) - x.max(-1, keepdims=True))
+    want = [(e / e.sum(-1, keepdims=True)).astype(np.float32)]
+    c = {"axis": np.array([2]), "rows": np.array([2, 3, 1]), "low": number(-np.inf)}
+    kept = [node("ReduceMax", "x axis", "m"), node("Sub", "x m", "d"), node("Exp", "d", "e"),
+            node("ReduceSum", "e axis", "s"), node("Div", "e s", "y")]
+    lost = [node("ReduceMax", "x axis", "m", keepdims=0), node("Max", "low m", "n"),
+            node("Reshape", "n rows", "r"), node("Sub", "x r", "d"), node("Exp", "d", "e"),
+            node("ReduceSum", "e axis", "s", keepdims=0), node("Reshape", "s rows", "t"),
+            node("Div", "e t", "y")]
+    plain = [node("Exp", "x", "e"), node("ReduceSum", "e axis", "s"), node("Div", "e s", "y")]
+    for name, nodes in (("kept", kept), ("lost", lost), ("plain", plain)):
+        yield fast_norm(f"softmax_{name}", nodes, x, c, expected=want, ops=1)
+    yield fast_norm("softmax_inner_read", kept, x, c, "y e")
+    yield fast_norm("softmax_other_axis", kept, x, {**c, "axis": np.array([1])})
+    yield fast_norm("softmax_floor", lost, x, {**c, "low": number(3)})
+    yield fast_norm("softmax_other_sum", [*kept[:3], node("ReduceSum", "d axis", "s"), kept[4]], x,
+                    c, tol=1e-3)
+
+
 def biases():
     w, b = normal(6, 5), normal(5)
     for shape, ops in (((3, 6), 1), ((2, 3, 6), 3), ((2, 1, 3, 6), 3), ((6,), 3)):
@@ -163,6 +234,35 @@ def layer_norms():
                constants={**constants, "axes": np.array([1], np.int64)})
     yield case("layer_norm_cube", plain, {"x": x},
                constants={**constants, "two": number(4), "axes": axes})
+
+
+def axis_norms():
+    """Along channels that are not the last axis: a Transpose before and behind."""
+    x, gamma, beta = normal(2, 16, 3, 5) * 2 + 1, normal(16, 1, 1), normal(1, 16, 1, 1)
+    c = {"two": number(2), "eps": number(1e-5), "g": gamma, "b": beta, "axes": np.array([1])}
+    nodes = [node("ReduceMean", "x axes", "m"), node("Sub", "x m", "d"), node("Pow", "d two", "p"),
+             node("ReduceMean", "p axes", "v"), node("Add", "v eps", "e"), node("Sqrt", "e", "r"),
+             node("Div", "d r", "n"), node("Mul", "g n", "s"), node("Add", "s b", "y")]
+    moved = lambda v, *to: np.moveaxis(v, *to)
+    want = moved(layer_norm(moved(x, 1, -1), gamma.ravel(), beta.ravel(), 1e-5), -1, 1)
+    yield fast_norm("axis_norm", nodes, x, c, expected=[want.astype(np.float32)], ops=3)
+    yield fast_norm("axis_norm_negative", nodes, x, {**c, "axes": np.array([-3])},
+                    expected=[want.astype(np.float32)], ops=3)
+    rows = {**c, "axes": np.array([3]), "g": normal(5), "b": normal(5)}
+    last = layer_norm(x, rows["g"], rows["b"], 1e-5).astype(np.float32)
+    yield fast_norm("axis_norm_last_by_number", nodes, x, rows, expected=[last], ops=1)
+    # A factor for another axis than the one that is normalized, and one of another length.
+    square = normal(2, 5, 3, 5) * 2 + 1
+    yield fast_norm("axis_norm_rows", nodes, square, {**rows, "axes": np.array([1])})
+    yield fast_norm("axis_norm_matrix", nodes, x, {**c, "g": normal(16, 3, 1)})
+    bare = nodes[:6] + [node("Div", "d r", "y")]
+    want = moved(layer_norm(moved(x, 1, -1), 1, 0, 1e-5), -1, 1).astype(np.float32)
+    yield fast_norm("bare_norm", bare, x, c, expected=[want], ops=3)
+    fast = fast_norm_nodes(0, 1, 0)
+    f = {"axis": np.array([1]), "inverse": number(1 / 16), "zero": number(0),
+         "one": np.array([2, 1, 3, 5]), "e": number(1e-5), "g": gamma, "b": beta}
+    want = moved(layer_norm(moved(x, 1, -1), gamma.ravel(), beta.ravel(), 1e-5), -1, 1)
+    yield fast_norm("axis_norm_fast", fast, x, f, expected=[want.astype(np.float32)], ops=3)
 
 
 def folded_norms():
@@ -384,9 +484,12 @@ def repeats():
 def cases():
     yield from gelus()
     yield gelu_between_quantizers()
+    yield from tanh_gelus()
+    yield from softmaxes()
     yield from biases()
     yield bias_between_quantizers()
     yield from layer_norms()
+    yield from axis_norms()
     yield from folded_norms()
     yield from fast_norms()
     yield from rms_norms()

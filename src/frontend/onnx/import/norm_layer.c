@@ -174,6 +174,35 @@ static qrn_status import_layer_norm(ox_import *im, const ox_node *n) {
     return import_layer(im, n, &l);
 }
 
+// Along another axis than the last, with a Transpose before and behind, or without gamma
+// (pattern_norm.c).
+static qrn_status import_along(ox_import *im, const ox_node *n) {
+    layer l = {.rms = strcmp(n->op, "RmsNormAlong") == 0, .n = 1};
+    const ox_val *v = ox_input(im, n, 0);
+    uint32_t axis;
+    if (!v)
+        return ox_fail(im, n, QRN_E_UNCONNECTED, "input 0 is missing");
+    QRN_TRY(ox_axis(im, n, ox_attr_int(n, "axis", -1), v->rank, &axis));
+    l.gamma = n->n_in > 1 ? 1 : NONE;
+    l.beta = n->n_in > 2 ? 2 : NONE;
+    l.axes[0] = v->rank - 1;
+    l.dims[0] = v->dims[axis];
+    l.epsilon = (double)ox_attr_float(n, "epsilon", 1e-5f);
+    QRN_TRY(ox_set_output(im, n, 0, v->type, v->rank, v->dims));
+    ox_expr e = ox_begin(im, n);
+    bool fixed = ox_is_quantized(im, n) && ox_params_constant(&e, 1, 2);
+    qc_tensor *x = fixed ? ox_unsigned_in(&e, 0, OX_ONNX) : ox_in_real(&e, 0, OX_ONNX);
+    qc_tensor *y = fixed ? ox_unsigned_out(&e, 0, OX_ONNX) : ox_out_real(&e, 0, OX_ONNX);
+    qc_tensor *t = ox_axis_to_end(&e, x, axis);
+    qc_tensor *z = t && y ? ox_result_like(&e, y, t->rank, t->dims) : NULL;
+    if (!z)
+        return e.s;
+    emit_norm(&e, &l, l.gamma, l.beta, t, z);
+    ox_into(&e, y);
+    ox_axis_back(&e, z, axis);
+    return fixed ? ox_fixed_end(&e, 0, OX_ONNX, y) : ox_end_real(&e, 0, OX_ONNX, y);
+}
+
 static qrn_status import_rms_norm(ox_import *im, const ox_node *n) {
     layer l = {.rms = true, .gamma = 1, .beta = NONE, .mean = NONE, .inverse = 1, .epsilon = 1e-5};
     return import_layer(im, n, &l);
@@ -308,7 +337,9 @@ static qrn_status import_ms_group_norm(ox_import *im, const ox_node *n) {
 const ox_importer ox_import_norm_layer[] = {
     {"LayerNormalization", "", import_layer_norm},
     {"LayerNormalization", "com.microsoft", import_layer_norm},
+    {"LayerNormAlong", OX_OWN_DOMAIN, import_along},
     {"RMSNormalization", "", import_rms_norm},
+    {"RmsNormAlong", OX_OWN_DOMAIN, import_along},
     {"SimplifiedLayerNormalization", "", import_rms_norm},
     {"SimplifiedLayerNormalization", "com.microsoft", import_rms_norm},
     {"SkipLayerNormalization", "com.microsoft", import_skip},

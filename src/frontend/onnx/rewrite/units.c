@@ -240,9 +240,11 @@ qrn_status ox_unit_output(ox_import *im, ox_val *v, ox_val **out) {
 static bool takes_float_parameters(const ox_node *n, uint32_t input) {
     static const char *const ops[] = {"Clip",    "Resize", "Upsample", "Pad",
                                       "Dropout", "OneHot", "Pow",      "PRelu"};
-    if (input == 2 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "Gemm") ||
-                       strcmp(n->domain, OX_OWN_DOMAIN) == 0))
+    bool own = strcmp(n->domain, OX_OWN_DOMAIN) == 0;
+    if (input == 2 && (is_op(n, "Conv") || is_op(n, "ConvTranspose") || is_op(n, "Gemm") || own))
         return true; // a float bias is quantized while importing
+    if (input == 1 && own && strstr(n->op, "NormAlong"))
+        return true;
     static const char *const norms[] = {"BatchNormalization", "InstanceNormalization",
                                         "LayerNormalization", "GroupNormalization",
                                         "RMSNormalization",   "SimplifiedLayerNormalization"};
