@@ -13,10 +13,6 @@ from quern._cli import watched
 SCHEMES = ("a8w8", "a16w8", "a16w4", "a16w16", "a8w4", "w8", "w4")
 
 
-# What the program does better than ONNX Runtime's tools, or alone.
-PREFERRED = ("a16w8", "a16w4", "a8w4", "w8", "w4")
-
-
 def can_quantize(model: Any) -> bool:
     """Static shapes, standard opset 11 or newer, no functions and no nested graphs."""
     constants = {tensor.name for tensor in model.graph.initializer}

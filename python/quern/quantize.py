@@ -337,8 +337,8 @@ def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     data: a list of dictionaries from input names to arrays, or a calibration reader of ONNX
     Runtime; None for w8, for w4 that is rounded plainly, and with `encodings`.
     engine: "quern" is the program `quern quantize` (docs/quantize.md), "onnxruntime" are ONNX
-    Runtime's tools. None: the program for a16w8 and for 4-bit and lone weights of models with
-    static shapes, unless arguments are given that only ONNX Runtime's tools have.
+    Runtime's tools. None: the program for models that it takes (static shapes, no nested graphs),
+    unless arguments are given that only ONNX Runtime's tools have.
     The program's own: `block` (one scale for that many weights), `method` (minmax, percentile,
     mse, sqnr, entropy), `symmetric` activations, weights `per_tensor`, `encodings` (a file of
     AIMET's or a converter's JSON, which wins over data) and `export_encodings`, `bits` and
@@ -367,8 +367,8 @@ def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
                              f"{'quern quantize' if only else 'ONNX Runtime tools'}")
         engine = "quern"
     elif engine is None:
-        plain = not only and precision in _quantizer.PREFERRED
-        engine = "quern" if plain and _quantizer.can_quantize(_load(model)) else "onnxruntime"
+        able = not only and _quantizer.can_quantize(_load(model))
+        engine = "quern" if able else "onnxruntime"
     if engine == "onnxruntime":
         return _by_onnxruntime(model, output, data, precision, overrides, shapes, per_channel,
                                fuse, options)

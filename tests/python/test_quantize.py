@@ -218,9 +218,9 @@ def test_4_bits_are_4_bits_and_come_from_the_program(q, tmp_path):
 
 
 @pytest.mark.parametrize("precision", ["a8w8", "a16w16", "w8"])
-def test_the_program_quantizes_in_every_scheme(q, net, tmp_path, precision):
+def test_the_program_quantizes_unless_the_tools_are_asked_for(q, net, tmp_path, precision):
     data = None if precision == "w8" else DATA
-    out = q.quantize(net, tmp_path / "q.onnx", data, precision, engine="quern")
+    out = q.quantize(net, tmp_path / "q.onnx", data, precision)
     facts = {f.key: f.value for f in onnx.load(out).metadata_props}
     assert facts["quern.scheme"] == precision
     if data:
@@ -281,7 +281,8 @@ def test_one_island_of_16_bits_helps_where_8_are_too_few(quern, q, tmp_path):
     source, got = offset_net(tmp_path / "m.onnx"), {}
     want = run(ort.InferenceSession(source, providers=["CPUExecutionProvider"]), images(4, 4))
     for name, overrides in (("plain", None), ("mixed", {"sum": "uint16"})):
-        path = q.quantize(source, tmp_path / f"{name}.onnx", DATA, overrides=overrides)
+        path = q.quantize(source, tmp_path / f"{name}.onnx", DATA, overrides=overrides,
+                          engine="onnxruntime")
         s = quern.session(path, soc="sm8650", fallback=False, offload_graph_io_quantization=0)
         got[name] = sqnr(run(s, images(4, 4)), want)
     assert got["mixed"] > got["plain"] + 10, got

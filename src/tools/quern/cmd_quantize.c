@@ -2,6 +2,7 @@
 //
 // quern quantize: a float model in, a quantized one out. Calibrates, plans, writes, and says how
 // far the result is from the float model.
+#include "quantizer/declare.h"
 #include "quantizer/write.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/llm_files.h"
@@ -279,7 +280,7 @@ static int open_models(job *j, const qt_list *args) {
             code = qt_repair_fold(m->path, &j->opt->in, j->repairs, m->model, &m->repaired);
         if (code != QT_EXIT_OK)
             return code;
-        if (qz_graph_create(m->model, &m->graph) != QRN_OK)
+        if (qz_declare(m->model) != QRN_OK || qz_graph_create(m->model, &m->graph) != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
         code = qt_overrides_apply(&j->opt->single, m->graph, m->path, &m->given);
         if (code != QT_EXIT_OK)

@@ -32,10 +32,19 @@ bool ox_match_same(const ox_import *im, const char *a, const char *b) {
     return equal;
 }
 
+// A node that a model has with too few inputs is in no pattern; the import will say so.
+static bool has_inputs(const ox_node *n) {
+    static const char *const two[] = {"Add", "Sub", "Mul", "Div", "Pow", "MatMul"};
+    for (size_t i = 0; i < sizeof two / sizeof two[0]; i++)
+        if (ox_match_is(n, two[i]))
+            return n->n_in == 2;
+    return n->n_in > 0;
+}
+
 const ox_node *ox_match_maker(const ox_import *im, ox_match *m, const char *name, const char *op) {
     const ox_val *v = name[0] ? ox_scope_find(im->scope, name) : NULL;
     const ox_node *n = v ? v->maker : NULL;
-    if (!n || !ox_match_is(n, op) || n->n_out != 1 || m->n == OX_MATCH_NODES)
+    if (!n || !ox_match_is(n, op) || n->n_out != 1 || !has_inputs(n) || m->n == OX_MATCH_NODES)
         return NULL;
     m->nodes[m->n++] = n;
     return n;
