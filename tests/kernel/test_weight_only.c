@@ -226,7 +226,7 @@ static void few_rows_agree_with_the_sum(void **unused) {
 static void many_rows_agree_with_the_sum(void **unused) {
     (void)unused;
     for (uint32_t i = 0; i < 16; i++) {
-        shape s = random_shape(between(QRN_GEMV_FEW + 1, 60));
+        shape s = random_shape(between(QRN_GEMV_FEW + 1, 90));
         check(&s);
     }
     // Panels that are unpacked one by one, and rows that fight for the cache.
@@ -236,7 +236,7 @@ static void many_rows_agree_with_the_sum(void **unused) {
 // Sums of 32 values up to 8 times small integers are exact: any difference is a wrong weight.
 static void small_integers_are_exact(void **unused) {
     (void)unused;
-    for (uint32_t rows = 1; rows <= 20; rows++) {
+    for (uint32_t rows = 1; rows <= 26; rows++) {
         problem p;
         shape s = {.rows = rows, .depth = 96, .cols = 70, .run = 32, .bits = rows % 2 ? 4 : 8};
         s.offsets = rows % 3 == 0;

@@ -7,7 +7,6 @@
 #include "kernels/gemm/gemv/gemv_planes.h"
 
 #include <immintrin.h>
-#include <math.h>
 #include <string.h>
 
 #define INLINE static inline __attribute__((always_inline))
@@ -15,7 +14,7 @@
 
 // --- rows
 
-// 16 integers as n planes of signed bytes.
+// 16 integers as n planes of signed bytes. `sums` are those of each plane, NULL: not wanted.
 INLINE void put_planes(__m512i v, const bool nibbles, const int n, size_t at, int8_t *planes,
                        __m512i *sums) {
     const __m128i even = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
@@ -23,7 +22,8 @@ INLINE void put_planes(__m512i v, const bool nibbles, const int n, size_t at, in
     for (int p = 0; p < n; p++) {
         __m512i low = _mm512_srai_epi32(_mm512_slli_epi32(v, 24), 24);
         __m128i bytes = _mm512_cvtepi32_epi8(low);
-        sums[p] = _mm512_add_epi32(sums[p], low);
+        if (sums)
+            sums[p] = _mm512_add_epi32(sums[p], low);
         v = _mm512_srai_epi32(_mm512_sub_epi32(v, low), 8);
         bytes = nibbles ? _mm_shuffle_epi8(bytes, even) : bytes;
         int8_t *to = planes + at * (size_t)n + p * QRN_GEMV_STEP;
@@ -45,9 +45,18 @@ static uint32_t largest(const float *x, size_t n) {
     return _mm512_reduce_max_epu32(top);
 }
 
+// 2^n as a float, -126 <= n <= 127.
+INLINE float power_of_two(int n) {
+    uint32_t bits = (uint32_t)(n + 127) << 23;
+    float f;
+    memcpy(&f, &bits, sizeof f);
+    return f;
+}
+
 INLINE bool write_planes(const qrn_gemv_panel *b, const int n_planes, const float *x,
                          int8_t *planes, qrn_gemv_run *runs) {
     const int32_t shift = b->w_bits == 4 ? 8 : 128;
+    const bool whole = qrn_gemv_fits_32(b, (uint32_t)n_planes);
     const float largest_sum = n_planes == 3 ? 8355711.0f : 32639.0f; // signed bytes of 127
     for (size_t k0 = 0; k0 < b->depth; k0 += b->run, runs++) {
         size_t n = b->depth - k0 < b->run ? b->depth - k0 : b->run;
@@ -58,29 +67,31 @@ INLINE bool write_planes(const qrn_gemv_panel *b, const int n_planes, const floa
         if (bits != 0 && (power < -64 || power > 64))
             return false;
         int up = bits == 0 ? 0 : 8 * n_planes - 1 - power;
-        up -= ldexpf(top, up) > largest_sum;
+        up -= top * power_of_two(up) > largest_sum;
         __m512i sums[PLANES] = {_mm512_setzero_si512(), _mm512_setzero_si512(),
                                 _mm512_setzero_si512()};
-        const __m512 factor = _mm512_set1_ps(ldexpf(1.0f, up));
+        const __m512 factor = _mm512_set1_ps(power_of_two(up));
         for (size_t k = 0; k < n; k += 16) {
             __mmask16 m = n - k < 16 ? 0xff : 0xffff;
             __m512i v = _mm512_cvtps_epi32(_mm512_maskz_loadu_ps(m, x + k0 + k) * factor);
             int8_t last[2 * PLANES * QRN_GEMV_STEP];
-            bool whole = n - k >= 16;
-            put_planes(v, b->w_bits == 4, n_planes, whole ? k0 + k : 0, whole ? planes : last,
-                       sums);
-            if (!whole)
+            bool full = n - k >= 16;
+            if (whole)
+                sums[0] = _mm512_add_epi32(sums[0], v);
+            put_planes(v, b->w_bits == 4, n_planes, full ? k0 + k : 0, full ? planes : last,
+                       whole ? NULL : sums);
+            if (!full)
                 memcpy(planes + (k0 + k) * (size_t)n_planes, last,
                        (size_t)n_planes * QRN_GEMV_STEP);
         }
         double sum = 0;
-        for (int p = n_planes; p-- > 0;) {
-            int32_t of_plane = _mm512_reduce_add_epi32(sums[p]);
+        for (int p = n_planes; p-- > 0;) { // of whole sums the first plane has all
+            int32_t of_plane = whole && p ? 0 : _mm512_reduce_add_epi32(sums[p]);
             runs->first[p] = -shift * of_plane;
             sum = 256 * sum + of_plane;
         }
         runs->sum = (float)sum;
-        runs->scale = ldexpf(1.0f, -up);
+        runs->scale = power_of_two(-up);
     }
     return true;
 }
@@ -149,12 +160,6 @@ INLINE void load_offsets(const int8_t *offsets, const bool nibbles, __m512 o[2])
     o[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(v, 1)));
 }
 
-// Do the sums of a run fit 32 bits, all planes together?
-INLINE bool fits_32(const qrn_gemv_panel *b, const int planes) {
-    const double most = planes == 3 ? 8355711 : 32639; // of an element
-    return (double)b->run * most * (b->w_bits == 4 ? 8 : 128) < 0x1p31;
-}
-
 // The sum of a run as a float.
 INLINE __m512 join_planes(const int planes, const bool whole, __m512i acc[PLANES][2], int v) {
     const __m512 next = _mm512_set1_ps(256.0f);
@@ -215,7 +220,7 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
     const size_t row = qrn_gemv_row_bytes(t->b.depth, (uint32_t)planes);
     const int8_t *w = t->b.w, *a = x->planes;
     const qrn_gemv_run *run = x->runs;
-    const bool whole = fits_32(&t->b, planes);
+    const bool whole = qrn_gemv_fits_32(&t->b, (uint32_t)planes);
     __m512 total[QRN_GEMV_ROWS][2];
 #pragma GCC unroll 4
     for (int r = 0; r < rows; r++)

@@ -13,6 +13,8 @@ typedef struct engine {
     qrn_gemv_fn few;
     qrn_gemv_planes_fn planes; // (optional) rows as planes of bytes
     qrn_gemv_products_fn products;
+    qrn_gemv_products_fn many; // many rows, with the weights of a panel as bytes
+    qrn_gemv_bytes_fn bytes;
 } engine;
 
 static qrn_dense_plan plan_of(const qrn_kcall *k) {
@@ -149,11 +151,18 @@ static void run_many(const qrn_kcall *k, const engine *e, const qrn_dense_plan *
 
 #define PLANE_ROWS 64 // done at a time
 
-// Room of a task: planes and runs of its rows, sums of a row that has to be done with floats.
-static size_t plane_bytes(const qrn_weight_only_args *a) {
+// Bytes that a task's rows need as planes, with their runs and the sums of a row that has to be
+// done with floats; behind them come those of a panel.
+static size_t row_bytes(const qrn_weight_only_args *a, size_t rows) {
     size_t runs = qrn_weight_only_runs(a);
     size_t row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a)) + runs * sizeof(qrn_gemv_run);
-    return (PLANE_ROWS * row + runs * sizeof(float) + 63) / 64 * 64;
+    return (rows * row + runs * sizeof(float) + 63) / 64 * 64;
+}
+
+// Room of a task.
+static size_t plane_bytes(const qrn_weight_only_args *a, const qrn_dense_plan *p) {
+    size_t rows = p->rows < PLANE_ROWS ? p->rows : PLANE_ROWS;
+    return row_bytes(a, rows) + (p->rows > QRN_GEMV_FEW ? QRN_PANEL * (size_t)a->dense.depth : 0);
 }
 
 static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
@@ -168,26 +177,49 @@ static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_p
     }
 }
 
+// Rows of a task in planes, and room for the weights of a panel as bytes.
+typedef struct rows_in_planes {
+    qrn_gemv_rows x;
+    size_t n;       // rows
+    uint8_t *bytes; // NULL: tiles unpack the weights
+} rows_in_planes;
+
+// Rows from number r on times panel u.
+static void run_plane_panel(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
+                            size_t u, const rows_in_planes *in) {
+    const qrn_weight_only_args *a = k->args;
+    size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a));
+    size_t most = in->bytes ? QRN_GEMV_MANY : QRN_GEMV_ROWS;
+    qrn_gemv_panel b = panel_of(k, u);
+    if (in->bytes)
+        e->bytes(&b, in->bytes);
+    for (size_t i = 0; i < in->n; i += most) {
+        qrn_gemv_strip t = strip_of(k, p, r + i, in->n - i < most ? in->n - i : most, u);
+        qrn_gemv_rows rows = {in->x.planes + i * row, in->x.runs + i * runs};
+        t.b.w = in->bytes ? (const int8_t *)in->bytes : t.b.w;
+        (in->bytes ? e->many : e->products)(&t, &rows);
+    }
+}
+
 // Rows [r, r + n) of the task's panels.
 static void run_plane_rows(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
                            size_t n, const qrn_dense_part *part) {
     const qrn_weight_only_args *a = k->args;
     size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a));
-    qrn_gemv_rows x = {.runs = (void *)((char *)k->scratch + k->task * plane_bytes(a))};
-    float *sums = (float *)(x.runs + PLANE_ROWS * runs);
+    char *room = (char *)k->scratch + k->task * plane_bytes(a, p);
+    rows_in_planes in = {.x.runs = (void *)room, .n = n};
+    size_t most = p->rows < PLANE_ROWS ? p->rows : PLANE_ROWS;
+    float *sums = (float *)(in.x.runs + most * runs);
     bool good[PLANE_ROWS];
-    x.planes = (int8_t *)(sums + runs);
+    in.x.planes = (int8_t *)(sums + runs);
     qrn_gemv_panel b = panel_of(k, 0);
+    if (n > QRN_GEMV_FEW && qrn_gemv_fits_32(&b, b.planes))
+        in.bytes = (uint8_t *)room + row_bytes(a, most);
     for (size_t i = 0; i < n; i++)
         good[i] = e->planes(&b, (const float *)k->in[0]->data + (r + i) * a->dense.depth,
-                            x.planes + i * row, x.runs + i * runs);
+                            in.x.planes + i * row, in.x.runs + i * runs);
     for (size_t u = part->u0; u < part->u1; u++)
-        for (size_t i = 0; i < n; i += QRN_GEMV_ROWS) {
-            size_t some = n - i < QRN_GEMV_ROWS ? n - i : QRN_GEMV_ROWS;
-            qrn_gemv_strip t = strip_of(k, p, r + i, some, u);
-            qrn_gemv_rows rows = {x.planes + i * row, x.runs + i * runs};
-            e->products(&t, &rows);
-        }
+        run_plane_panel(k, e, p, r, u, &in);
     for (size_t i = 0; i < n; i++)
         if (!good[i])
             run_float_row(k, e, p, r + i, part, sums);
@@ -229,7 +261,7 @@ static size_t scratch(const qrn_kcall *k, const engine *e) {
     const qrn_weight_only_args *a = k->args;
     qrn_dense_plan p = plan_of(k);
     if (e->planes)
-        return k->n_tasks * plane_bytes(a);
+        return k->n_tasks * plane_bytes(a, &p);
     size_t many = unpacked_floats(a) + qrn_dense_feed_of(&p, e->gemm, false).floats;
     size_t few = k->in[3] ? sum_floats(a) : 0;
     return k->n_tasks * (p.rows > QRN_GEMV_FEW && many > few ? many : few) * sizeof(float);
@@ -290,7 +322,8 @@ static bool fits_planes(const qrn_kcall *k) {
 }
 
 ENGINE(avx512vnni, .few = qrn_gemv_avx512, .planes = qrn_gemv_planes_avx512vnni,
-       .products = qrn_gemv_products_avx512vnni)
+       .products = qrn_gemv_products_avx512vnni, .many = qrn_gemv_many_avx512vnni,
+       .bytes = qrn_gemv_bytes_avx512vnni)
 ENGINE(avx512, .gemm = &qrn_gemm_f32_14x32_avx512, .unpack = qrn_gemv_unpack_avx512,
        .few = qrn_gemv_avx512)
 ENGINE(avx2, .gemm = &qrn_gemm_f32_6x32_avx2, .unpack = qrn_gemv_unpack_avx2, .few = qrn_gemv_avx2)
