@@ -14,22 +14,31 @@
 
 // --- rows
 
-// 16 integers as n planes of signed bytes. `sums` are those of each plane, NULL: not wanted.
-INLINE void put_planes(__m512i v, const bool nibbles, const int n, size_t at, int8_t *planes,
-                       __m512i *sums) {
-    const __m128i even = _mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15);
-#pragma GCC unroll 3
+// 16 integers, each with 128 added to each of its signed bytes, as n planes of two steps.
+INLINE void put_planes(__m512i shifted, const bool nibbles, const int n, int8_t *to) {
+    // Bytes of a plane of four integers side by side, then those of a step.
+    const __m512i bytes = _mm512_broadcast_i32x4(
+        nibbles ? _mm_setr_epi8(0, 8, 4, 12, 1, 9, 5, 13, 2, 10, 6, 14, 3, 11, 7, 15)
+                : _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    // Pairs of bytes: of plane p they are number 2 * p and 2 * p + 1 of each 8.
+    static const uint16_t three_even[32] = {0,  8,  1,  9,  2,  10, 3,  11, 4,  12, 5,  13,
+                                            16, 24, 17, 25, 18, 26, 19, 27, 20, 28, 21, 29},
+                          three[32] = {0,  1,  8,  9,  2,  3,  10, 11, 4,  5,  12, 13,
+                                       16, 17, 24, 25, 18, 19, 26, 27, 20, 21, 28, 29},
+                          two_even[32] = {0, 8, 1, 9, 2, 10, 3, 11, 16, 24, 17, 25, 18, 26, 19, 27},
+                          two[32] = {0, 1, 8, 9, 2, 3, 10, 11, 16, 17, 24, 25, 18, 19, 26, 27};
+    const uint16_t *order = n == 3 ? (nibbles ? three_even : three) : nibbles ? two_even : two;
+    __m512i v = _mm512_xor_si512(shifted, _mm512_set1_epi8((char)0x80));
+    v = _mm512_permutexvar_epi16(_mm512_loadu_si512(order), _mm512_shuffle_epi8(v, bytes));
+    _mm512_mask_storeu_epi16(to, n == 3 ? 0xffffff : 0xffff, v);
+}
+
+// Adds the signed bytes of each plane.
+INLINE void add_bytes(__m512i shifted, const int n, __m512i *sums) {
+    const __m512i middle = _mm512_set1_epi32(128), byte = _mm512_set1_epi32(255);
     for (int p = 0; p < n; p++) {
-        __m512i low = _mm512_srai_epi32(_mm512_slli_epi32(v, 24), 24);
-        __m128i bytes = _mm512_cvtepi32_epi8(low);
-        if (sums)
-            sums[p] = _mm512_add_epi32(sums[p], low);
-        v = _mm512_srai_epi32(_mm512_sub_epi32(v, low), 8);
-        bytes = nibbles ? _mm_shuffle_epi8(bytes, even) : bytes;
-        int8_t *to = planes + at * (size_t)n + p * QRN_GEMV_STEP;
-        _mm_storel_epi64((__m128i *)(void *)to, bytes);
-        _mm_storel_epi64((__m128i *)(void *)(to + n * QRN_GEMV_STEP),
-                         _mm_unpackhi_epi64(bytes, bytes));
+        __m512i d = _mm512_and_si512(_mm512_srli_epi32(shifted, 8 * (unsigned)p), byte);
+        sums[p] = _mm512_add_epi32(sums[p], _mm512_sub_epi32(d, middle));
     }
 }
 
@@ -74,15 +83,16 @@ INLINE bool write_planes(const qrn_gemv_panel *b, const int n_planes, const floa
         for (size_t k = 0; k < n; k += 16) {
             __mmask16 m = n - k < 16 ? 0xff : 0xffff;
             __m512i v = _mm512_cvtps_epi32(_mm512_maskz_loadu_ps(m, x + k0 + k) * factor);
-            int8_t last[2 * PLANES * QRN_GEMV_STEP];
-            bool full = n - k >= 16;
+            __m512i shifted =
+                _mm512_add_epi32(v, _mm512_set1_epi32(n_planes == 3 ? 0x808080 : 0x8080));
+            int8_t last[2 * PLANES * QRN_GEMV_STEP], *to = planes + (k0 + k) * (size_t)n_planes;
+            put_planes(shifted, b->w_bits == 4, n_planes, n - k < 16 ? last : to);
+            if (n - k < 16)
+                memcpy(to, last, (size_t)n_planes * QRN_GEMV_STEP);
             if (whole)
                 sums[0] = _mm512_add_epi32(sums[0], v);
-            put_planes(v, b->w_bits == 4, n_planes, full ? k0 + k : 0, full ? planes : last,
-                       whole ? NULL : sums);
-            if (!full)
-                memcpy(planes + (k0 + k) * (size_t)n_planes, last,
-                       (size_t)n_planes * QRN_GEMV_STEP);
+            else
+                add_bytes(shifted, n_planes, sums);
         }
         double sum = 0;
         for (int p = n_planes; p-- > 0;) { // of whole sums the first plane has all
