@@ -136,6 +136,9 @@ bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a 
 	$(MAKE) all
 	$(PYTHON) bench/run.py --write $(BENCH)
 
+bench-ops: all ## every op of the ONNX standard beside onnxruntime: docs/performance-ops.md
+	$(PYTHON) bench/ops.py --write $(BENCH)
+
 bench-llm: all ## a language model (MODEL=FILE.gguf) beside llama.cpp; BENCH="--peer PYTHON"
 	$(PYTHON) scripts/bench_llm.py "$(MODEL)" --write docs/llm.md $(BENCH)
 

@@ -18,6 +18,7 @@ import chart  # noqa: E402
 import first as first_answer  # noqa: E402
 import measure  # noqa: E402
 import nets  # noqa: E402
+import op_cases  # noqa: E402
 import provider  # noqa: E402
 import report  # noqa: E402
 import roofline  # noqa: E402
@@ -39,6 +40,10 @@ def test_the_providers_page_keeps_the_rows_of_other_models(tmp_path, monkeypatch
     lines = provider.PAGE.read_text().splitlines()[-4:]
     assert lines[0].startswith("| model |") and set(lines[1]) == set("| -")
     assert [(t.split()[1], t.split("|")[9].strip()) for t in lines[2:]] == [("a", "3"), ("b", "2")]
+
+
+def test_every_op_of_the_standard_has_a_case_or_a_reason():
+    assert op_cases.uncovered() == []
 
 
 def test_geometric_mean():
