@@ -2,8 +2,8 @@
 """One model of one node for each op of the ONNX standard, in sizes that real networks have.
 
 A case is (op, label, inputs, attributes, n_outputs): inputs are arrays (fed at run time),
-Const(array) (initializers) or None (left out). Data is drawn from a fixed seed. What cannot be measured as one
-node stands in NOT_MEASURED with the reason.
+Const(array) (initializers) or None (left out). Data is drawn from a fixed seed. What cannot be
+measured as one node stands in NOT_MEASURED with the reason.
 """
 import zlib
 

@@ -216,7 +216,28 @@ static bool known_formats(const qrn_kcall *k) {
     return qrn_io_supports(k->in[0]) && qrn_io_supports(k->out[0]);
 }
 
+// Are the stored numbers all that counts, and can they pass through what the rows compute in?
+// Integers of more than 16 bits, and doubles, would be rounded twice on their way to fp16.
+static bool plain_formats(const qrn_kcall *k, bool cast) {
+    const qrn_view *v[2] = {k->in[0], k->out[0]};
+    qrn_plain f[2];
+    for (int i = 0; i < 2; i++) {
+        f[i] = qrn_plain_format(v[i]->dtype);
+        bool fixed = qrn_dtype_is_fixed(v[i]->dtype);
+        if (f[i] == QRN_PLAIN_NONE || (fixed && !cast) ||
+            q_bits(v[i]) < qrn_dtypes[v[i]->dtype].bits)
+            return false;
+    }
+    bool wide = f[0] >= QRN_PLAIN_U32 && f[0] <= QRN_PLAIN_I64;
+    return !(f[1] == QRN_PLAIN_F16 && (wide || f[0] == QRN_PLAIN_F64));
+}
+static bool plain_convert(const qrn_kcall *k) { return plain_formats(k, false); }
+static bool plain_cast(const qrn_kcall *k) { return plain_formats(k, true); }
+
 // clang-format off
+#define PLAIN(family, isa, ISA)                                                                    \
+    {.name = #family "_plain_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                       \
+     .works = plain_##family, .fn = qrn_convert_plain_##isa, .tasks = convert_tasks}
 #define FAST(isa, ISA)                                                                             \
     {.name = "convert_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = known_formats,      \
      .fn = qrn_convert_##isa, .tasks = convert_tasks}
@@ -224,10 +245,13 @@ static bool known_formats(const qrn_kcall *k) {
 
 static const qrn_kernel convert_rows[] = {
 #ifdef __x86_64__
+    PLAIN(convert, avx512, QRN_ISA_AVX512),
+    PLAIN(convert, avx2, QRN_ISA_AVX2),
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
+    PLAIN(convert, neon, QRN_ISA_NEON),
     FAST(neon, QRN_ISA_NEON),
 #endif
     {.name = "convert_ref", .domain = QRN_DOMAIN_RAW, .fn = convert_ref, .tasks = convert_tasks},
@@ -235,6 +259,13 @@ static const qrn_kernel convert_rows[] = {
 QRN_FAMILY_ELEMENT_WISE(convert, 0, 1);
 
 static const qrn_kernel cast_rows[] = {
+#ifdef __x86_64__
+    PLAIN(cast, avx512, QRN_ISA_AVX512),
+    PLAIN(cast, avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    PLAIN(cast, neon, QRN_ISA_NEON),
+#endif
     {.name = "cast_ref", .domain = QRN_DOMAIN_RAW, .fn = cast_ref, .tasks = convert_tasks},
 };
 QRN_FAMILY(cast, 0);

@@ -25,6 +25,9 @@ static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
 static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
     return _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p));
 }
+static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
+    _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm256_and_ps(v, _mm256_castsi256_ps(qrn_vf_first(n)));
 }

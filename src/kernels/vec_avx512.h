@@ -22,6 +22,9 @@ static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
 static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p));
 }
+static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
+    _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm512_maskz_mov_ps(qrn_vf_first(n), v);
 }

@@ -24,6 +24,9 @@ static inline qrn_vf qrn_vf_load_n(const float *p, size_t n, qrn_vf rest) {
 static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
     return vcvt_f32_f16(vreinterpret_f16_u16(vld1_u16(p)));
 }
+static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
+    vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     float lane[QRN_VF];
     vst1q_f32(lane, v);

@@ -236,6 +236,12 @@ def integers():
                    node("ConvInteger", "x w xz wz", "y", pads=[1, 0, 1, 0]), {"x": x},
                    constants={"w": w, "xz": np.uint8(200), "wz": zero},
                    expected=[want.astype(np.int32)])
+    image = RNG.integers(0, 256, (1, 32, 24, 24), dtype=np.uint8)  # large enough for Winograd's way
+    many = RNG.integers(-128, 128, (32, 32, 3, 3)).astype(np.int8)
+    want = conv(image.astype(np.int64) - 128, many.astype(np.int64), pads=[(1, 1), (1, 1)])
+    yield case("conv_integer_large", node("ConvInteger", "x w xz", "y", pads=[1] * 4),
+               {"x": image}, constants={"w": many, "xz": np.uint8(128)},
+               expected=[want.astype(np.int32)])
     line = RNG.integers(-128, 128, (1, 3, 9)).astype(np.int8)
     short = RNG.integers(-128, 128, (2, 3, 2)).astype(np.int8)
     yield case("conv_integer_1d", node("ConvInteger", "x w", "y"), {"x": line, "w": short},

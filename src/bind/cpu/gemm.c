@@ -47,6 +47,23 @@ static void pack(const void *args, const void *src, void *dst) {
         scale_columns(p, dst);
 }
 
+// Are the weights whole numbers? Such a convolution stands for one of integers (ConvInteger), whose
+// sums floats hold exactly; Winograd's fractions would not. Most filters say no at once.
+static bool are_whole(const qrn_cpu_binder *b, qrn_val w) {
+    const qrn_cvalue *v = &b->cg->values[w];
+    const qrn_cconst *c = &b->cg->constants[v->constant];
+    if (v->dtype != QRN_DTYPE_F32 || c->kind > QRN_CONST_TENSOR || !c->data)
+        return false;
+    const float *x = c->data;
+    size_t n;
+    if (!qrn_shape_count(&v->shape, &n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (rintf(x[i]) - x[i] != 0) // not NaN either
+            return false;
+    return true;
+}
+
 // Turns a convolution into Winograd's where that gains: one of fp16 with the weights it has, one
 // of f32 with larger ones, which are not for graphs that are stored.
 static void try_winograd(const qrn_cpu_binder *b, const qrn_step *s, packing *p) {
@@ -57,7 +74,7 @@ static void try_winograd(const qrn_cpu_binder *b, const qrn_step *s, packing *p)
         p->winograd = qrn_winograd_f16_fits(&p->dense, x, y);
         return;
     }
-    if (b->opt->packed || !qrn_winograd_fits(&p->dense, x, y))
+    if (b->opt->packed || !qrn_winograd_fits(&p->dense, x, y) || are_whole(b, s->in[1]))
         return;
     p->winograd = true;
     p->dense.depth = x->dims[3] * QRN_WINOGRAD_PLANES;

@@ -18,22 +18,35 @@ void qrn_box_put(qrn_view *v, size_t first, const qrn_box *b) {
         qrn_real_put(v, first + i, b->at[i]);
 }
 
-// Length of the part that two intervals share.
-static double shared(double a1, double a2, double b1, double b2) {
-    return fmin(fmax(a1, a2), fmax(b1, b2)) - fmax(fmin(a1, a2), fmin(b1, b2));
+// As fmin and fmax: the number where the other one is NaN.
+static inline double lesser(double a, double b) { return a < b || b != b ? a : b; }
+static inline double larger(double a, double b) { return a > b || b != b ? a : b; }
+
+// A box with its corners in order.
+typedef struct ordered {
+    double low[2], high[2], area;
+} ordered;
+
+static inline ordered ordered_of(const qrn_box *b) {
+    return (ordered){{lesser(b->at[0], b->at[2]), lesser(b->at[1], b->at[3])},
+                     {larger(b->at[0], b->at[2]), larger(b->at[1], b->at[3])},
+                     fabs(b->at[2] - b->at[0]) * fabs(b->at[3] - b->at[1])};
 }
 
-static double area(const qrn_box *b) {
-    return fabs(b->at[2] - b->at[0]) * fabs(b->at[3] - b->at[1]);
+static inline double overlap(const ordered *a, const ordered *b) {
+    double h = lesser(a->high[0], b->high[0]) - larger(a->low[0], b->low[0]);
+    if (!(h > 0.0))
+        return 0.0;
+    double w = lesser(a->high[1], b->high[1]) - larger(a->low[1], b->low[1]);
+    if (!(w > 0.0))
+        return 0.0;
+    double both = h * w, iou = both / (a->area + b->area - both);
+    return iou > 0.0 ? lesser(iou, 1.0) : 0.0;
 }
 
 double qrn_box_iou(const qrn_box *a, const qrn_box *b) {
-    double h = shared(a->at[0], a->at[2], b->at[0], b->at[2]);
-    double w = shared(a->at[1], a->at[3], b->at[1], b->at[3]);
-    if (!(h > 0.0 && w > 0.0))
-        return 0.0;
-    double both = h * w, iou = both / (area(a) + area(b) - both);
-    return iou > 0.0 ? fmin(iou, 1.0) : 0.0;
+    ordered x = ordered_of(a), y = ordered_of(b);
+    return overlap(&x, &y);
 }
 
 static bool before(const qrn_candidate *a, const qrn_candidate *b) {
@@ -46,7 +59,18 @@ static void swap(qrn_candidate *a, qrn_candidate *b) {
     *b = held;
 }
 
-// Moves c[i] down to its place in a heap whose root is the last in order.
+// Moves c[i] down to its place in a heap whose root is the first in order.
+static void sift_first(qrn_candidate *c, size_t i, size_t n) {
+    for (size_t child; (child = 2 * i + 1) < n; i = child) {
+        if (child + 1 < n && before(&c[child + 1], &c[child]))
+            child++;
+        if (!before(&c[child], &c[i]))
+            return;
+        swap(&c[i], &c[child]);
+    }
+}
+
+// The same for a heap whose root is the last in order.
 static void sift(qrn_candidate *c, size_t i, size_t n) {
     for (size_t child; (child = 2 * i + 1) < n; i = child) {
         if (child + 1 < n && before(&c[child], &c[child + 1]))
@@ -82,7 +106,47 @@ static double kept_share(const qrn_nms *p, double limit, double iou) {
     }
 }
 
+#define FEW 512 // picked boxes that are kept in order on the stack
+
+// Does the box overlap one of the picked ones too much? The first FEW of those are in `near`, all
+// of them in c, from the end.
+static bool is_covered(const qrn_nms *p, const ordered *box, const ordered *near,
+                       const qrn_candidate *last, size_t picked, const qrn_box *boxes) {
+    for (size_t j = 0; j < picked; j++) {
+        ordered far;
+        if (j >= FEW)
+            far = ordered_of(&boxes[last[-(ptrdiff_t)j].box]);
+        if (kept_share(p, p->limit, overlap(j < FEW ? &near[j] : &far, box)) < 0.0)
+            return true;
+    }
+    return false;
+}
+
+// Where a pick drops others or leaves them as they are: candidates come from a heap in order and
+// are held against those picked before, so that the rest need not be looked at.
+static size_t pick_in_order(const qrn_nms *p, qrn_candidate *c, size_t n, const qrn_box *boxes) {
+    ordered near[FEW];
+    size_t picked = 0, left = n;
+    for (size_t i = n / 2; i-- > 0;)
+        sift_first(c, i, n);
+    while (left && picked < p->most) {
+        swap(&c[0], &c[--left]);
+        sift_first(c, 0, left);
+        ordered box = ordered_of(&boxes[c[left].box]);
+        if (is_covered(p, &box, near, &c[n - 1], picked, boxes))
+            continue;
+        if (picked < FEW)
+            near[picked] = box;
+        c[n - 1 - picked++] = c[left];
+    }
+    for (size_t i = 0; i < picked && i < n - 1 - i; i++)
+        swap(&c[i], &c[n - 1 - i]);
+    return picked;
+}
+
 size_t qrn_nms_pick(const qrn_nms *p, qrn_candidate *c, size_t n, const qrn_box *boxes) {
+    if (p->method <= QRN_NMS_FROM && !(p->eta > 0.0 && p->eta < 1.0))
+        return pick_in_order(p, c, n, boxes);
     size_t picked = 0;
     double limit = p->limit;
     bool soft = p->method >= QRN_NMS_LINEAR;

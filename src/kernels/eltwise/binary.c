@@ -6,6 +6,7 @@
 #include "base/cpu.h"
 #include "kernels/eltwise/binary_q.h"
 #include "kernels/eltwise/binary_rows.h"
+#include "kernels/eltwise/truth_rows.h"
 #include "kernels/walk.h"
 
 #define T float
@@ -107,6 +108,8 @@ static const qrn_kernel binary_rows[] = {
     ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
     ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+    ROW(i64, QRN_DOMAIN_I64, avx512, QRN_ISA_AVX512),
+    ROW(i64, QRN_DOMAIN_I64, avx2, QRN_ISA_AVX2),
     QUANTIZED(avx512, QRN_ISA_AVX512),
     QUANTIZED(avx2, QRN_ISA_AVX2),
     ROW(raw, QRN_DOMAIN_RAW, avx512, QRN_ISA_AVX512),
@@ -123,7 +126,23 @@ static const qrn_kernel binary_rows[] = {
 QRN_FAMILY_ELEMENT_WISE(binary, sizeof(qrn_binary_args), 3);
 // clang-format on
 
+// clang-format off
+#define TRUTH(fn_, domain_, isa, ISA)                                                              \
+    {.name = #fn_ "_" #isa, .domain = domain_, .needs = ISA, .fn = qrn_##fn_##_##isa,              \
+     .tasks = tasks}
+#define COMPARES(isa, ISA)                                                                         \
+    TRUTH(compare_f32, QRN_DOMAIN_F32, isa, ISA), TRUTH(compare_f64, QRN_DOMAIN_F64, isa, ISA),    \
+    TRUTH(compare_i64, QRN_DOMAIN_I64, isa, ISA)
+// clang-format on
+
 static const qrn_kernel compare_rows[] = {
+#ifdef __x86_64__
+    COMPARES(avx512, QRN_ISA_AVX512),
+    COMPARES(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    COMPARES(neon, QRN_ISA_NEON),
+#endif
     {.name = "compare_f32_ref", .domain = QRN_DOMAIN_F32, .fn = compare_f32_ref, .tasks = tasks},
     {.name = "compare_f64_ref", .domain = QRN_DOMAIN_F64, .fn = compare_f64_ref, .tasks = tasks},
     {.name = "compare_i64_ref", .domain = QRN_DOMAIN_I64, .fn = compare_i64_ref, .tasks = tasks},
@@ -131,6 +150,13 @@ static const qrn_kernel compare_rows[] = {
 QRN_FAMILY(compare, sizeof(qrn_binary_args));
 
 static const qrn_kernel logical_rows[] = {
+#ifdef __x86_64__
+    TRUTH(logical, QRN_DOMAIN_RAW, avx512, QRN_ISA_AVX512),
+    TRUTH(logical, QRN_DOMAIN_RAW, avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    TRUTH(logical, QRN_DOMAIN_RAW, neon, QRN_ISA_NEON),
+#endif
     {.name = "logical_ref", .domain = QRN_DOMAIN_RAW, .fn = logical_ref, .tasks = tasks},
 };
 QRN_FAMILY(logical, sizeof(qrn_binary_args));

@@ -3,7 +3,9 @@
 // The select and mux families.
 #include "kernels/eltwise/choose.h"
 
+#include "base/cpu.h"
 #include "kernels/convert.h"
+#include "kernels/eltwise/truth_rows.h"
 #include "kernels/walk.h"
 
 #include <string.h>
@@ -94,7 +96,25 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
 }
 
+static bool by_bytes(const qrn_kcall *k) {
+    size_t size = qrn_view_elem(k->out[0]);
+    return qrn_view_elem(k->in[0]) == 1 && (size & (size - 1)) == 0;
+}
+
+// clang-format off
+#define ROW(isa, ISA)                                                                              \
+    {.name = "select_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = by_bytes,            \
+     .fn = qrn_select_##isa, .tasks = tasks}
+// clang-format on
+
 static const qrn_kernel select_rows[] = {
+#ifdef __x86_64__
+    ROW(avx512, QRN_ISA_AVX512),
+    ROW(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    ROW(neon, QRN_ISA_NEON),
+#endif
     {.name = "select_ref", .domain = QRN_DOMAIN_RAW, .fn = select_ref, .tasks = tasks},
 };
 QRN_FAMILY(select, 0);

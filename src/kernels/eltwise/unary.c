@@ -5,6 +5,7 @@
 #include "kernels/eltwise/unary.h"
 
 #include "base/cpu.h"
+#include "kernels/eltwise/truth_rows.h"
 #include "kernels/eltwise/unary_rows.h"
 #include "kernels/walk.h"
 
@@ -144,7 +145,20 @@ static const qrn_kernel unary_rows[] = {
 QRN_FAMILY_ELEMENT_WISE(unary, sizeof(qrn_unary_args), 1);
 // clang-format on
 
+// clang-format off
+#define TEST(isa, ISA)                                                                             \
+    {.name = "float_test_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                       \
+     .fn = qrn_float_test_##isa, .tasks = tasks}
+// clang-format on
+
 static const qrn_kernel float_test_rows[] = {
+#ifdef __x86_64__
+    TEST(avx512, QRN_ISA_AVX512),
+    TEST(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    TEST(neon, QRN_ISA_NEON),
+#endif
     {.name = "float_test_f32_ref",
      .domain = QRN_DOMAIN_F32,
      .fn = float_test_f32_ref,

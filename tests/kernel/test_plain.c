@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+//
+// Every row of the families that convert plain numbers, compare, choose and test, on random shapes
+// with tails and broadcasting: proved against the reference row (to the bit, between guard pages,
+// in pieces and tasks). Casts of floats and the choice of boxes are also held against a plain
+// formula.
+#include "base/cpu.h"
+#include "base/fp16.h"
+#include "kernels/convert.h"
+#include "kernels/detect/candidates.h"
+#include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/choose.h"
+#include "kernels/eltwise/unary.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "chance.h"
+
+#include "../proof/prove_call.h"
+
+static const double odd[] = {INFINITY, -INFINITY,  NAN,        0.0,         -0.0,   1e-40,
+                             3e38,     -3e38,      127.9,      -128.9,      255.9,  -0.9,
+                             65535.5,  2147483647, 1e10,       -1e10,       0x1p63, -0x1p63,
+                             1e30,     0x1p31,     2147483520, 4294967040., 0.5,    0x1p32};
+#define N_ODD (sizeof(odd) / sizeof(odd[0]))
+
+static const qrn_dtype types[] = {
+    QRN_DTYPE_B8,  QRN_DTYPE_U8,  QRN_DTYPE_I8,  QRN_DTYPE_U16,  QRN_DTYPE_I16,
+    QRN_DTYPE_U32, QRN_DTYPE_I32, QRN_DTYPE_I64, QRN_DTYPE_U64,  QRN_DTYPE_F16,
+    QRN_DTYPE_F32, QRN_DTYPE_F64, QRN_DTYPE_UQ8, QRN_DTYPE_SQ16,
+};
+#define N_TYPES (sizeof(types) / sizeof(types[0]))
+static const qrn_quant quants[] = {{.kind = QRN_QUANT_TENSOR, .scale = 0.25f, .offset = -3},
+                                   {.kind = QRN_QUANT_TENSOR, .scale = 0.5f, .offset = 7}};
+
+static qrn_view make(qrn_dtype t, uint32_t rank, const uint32_t *dims) {
+    qrn_view v = {.dtype = t,
+                  .rank = rank,
+                  .quant = qrn_dtype_is_fixed(t) ? &quants[t == QRN_DTYPE_UQ8] : NULL};
+    memcpy(v.dims, dims, rank * sizeof *dims);
+    size_t n = qrn_view_count(&v), elem = qrn_view_elem(&v);
+    v.data = malloc(n * elem + 1);
+    assert_non_null(v.data);
+    for (size_t i = 0; i < n; i++) {
+        double x = between(0, 3) ? ((double)random_u32() / 0x1p31 - 1) * (i % 2 ? 4 : 40000)
+                                 : odd[between(0, N_ODD - 1)];
+        uint64_t bits = (uint64_t)random_u32() << 32 | random_u32();
+        uint16_t fp16 = qrn_f16_from_f64(x);
+        float single = (float)x;
+        bits = between(0, 2) ? bits : between(0, 1); // zeros and ones too
+        const void *from = t == QRN_DTYPE_F32   ? (void *)&single
+                           : t == QRN_DTYPE_F64 ? (void *)&x
+                           : t == QRN_DTYPE_F16 ? (void *)&fp16
+                                                : (void *)&bits;
+        memcpy((char *)v.data + i * elem, from, elem);
+    }
+    return v;
+}
+
+// Proves the call and gives its memory back.
+static void settle(const qrn_family *f, qrn_domain domain, const void *args, qrn_view *in,
+                   uint32_t n_in, qrn_view *out) {
+    qrn_view *ins[3] = {&in[0], &in[1], &in[2]}, *outs[1] = {out};
+    qrn_kcall k = {.args = args, .in = ins, .out = outs, .n_in = n_in, .n_out = 1, .n_tasks = 1};
+    prove_call(f, domain, &k);
+    for (uint32_t i = 0; i < n_in; i++)
+        free(in[i].data);
+    free(out->data);
+}
+
+static void conversions_of_plain_numbers(void **unused) {
+    (void)unused;
+    for (size_t a = 0; a < N_TYPES; a++)
+        for (size_t b = 0; b < N_TYPES; b++)
+            for (int cast = 0; cast < 2; cast++) {
+                uint32_t n = between(1, 700);
+                qrn_view in[3] = {make(types[a], 1, &n)}, out = make(types[b], 1, &n);
+                settle(cast ? &qrn_family_cast : &qrn_family_convert, QRN_DOMAIN_RAW, NULL, in, 1,
+                       &out);
+            }
+}
+
+// What convert.h says of a float, written another way.
+static double whole(double x, double low, double high) {
+    return isnan(x) ? 0 : fmin(fmax(trunc(x), low), high);
+}
+
+static void floats_are_cut_to_integers(void **unused) {
+    (void)unused;
+    for (uint32_t r = 0; r < qrn_family_cast.n_rows; r++) {
+        uint32_t n = 333;
+        qrn_view x = make(QRN_DTYPE_F32, 1, &n), y = make(QRN_DTYPE_I32, 1, &n);
+        qrn_view z = make(QRN_DTYPE_U8, 1, &n), *in[] = {&x}, *out[] = {&y};
+        qrn_kcall k = {.in = in, .out = out, .n_in = 1, .n_out = 1, .n_tasks = 1};
+        const qrn_kernel *row = &qrn_family_cast.rows[r];
+        if (!qrn_kernel_rejection(row, QRN_DOMAIN_RAW, &k, qrn_cpu_isa())) {
+            assert_int_equal(row->fn(&k), QRN_OK);
+            out[0] = &z;
+            assert_int_equal(row->fn(&k), QRN_OK);
+            for (uint32_t i = 0; i < n; i++) {
+                double v = (double)((float *)x.data)[i];
+                assert_int_equal(((int32_t *)y.data)[i], (int64_t)whole(v, INT32_MIN, INT32_MAX));
+                assert_int_equal(((uint8_t *)z.data)[i], (int64_t)whole(v, 0, 255));
+            }
+        }
+        free(x.data);
+        free(y.data);
+        free(z.data);
+    }
+}
+
+static uint32_t shape(uint32_t *dims) {
+    uint32_t rank = between(1, 4);
+    for (uint32_t d = 0; d < rank; d++)
+        dims[d] = between(1, d + 1 == rank ? 90 : 4);
+    return rank;
+}
+
+static qrn_view spread(qrn_dtype t, uint32_t rank, const uint32_t *dims) {
+    uint32_t to[4], drop = between(0, 2) ? 0 : between(0, rank - 1);
+    for (uint32_t d = drop; d < rank; d++)
+        to[d - drop] = between(0, 3) ? dims[d] : 1;
+    return make(t, rank - drop, to);
+}
+
+static void comparisons_and_logic(void **unused) {
+    (void)unused;
+    static const qrn_dtype of[] = {QRN_DTYPE_F32, QRN_DTYPE_F64, QRN_DTYPE_I64};
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t dims[4], rank = shape(dims), d = round % 4;
+        bool logical = d == 3;
+        qrn_binary_args args = {logical ? between(QRN_LOGICAL_AND, QRN_LOGICAL_NOT)
+                                        : between(QRN_COMPARE_EQ, QRN_COMPARE_LE)};
+        qrn_dtype t = logical ? QRN_DTYPE_B8 : of[d],
+                  y = between(0, 1) ? QRN_DTYPE_B8 : QRN_DTYPE_I32;
+        bool one = logical && args.op == QRN_LOGICAL_NOT;
+        qrn_view in[3] = {one ? make(t, rank, dims) : spread(t, rank, dims)};
+        if (!one)
+            in[1] = spread(t, rank, dims);
+        qrn_view out = make(logical ? QRN_DTYPE_B8 : y, rank, dims);
+        settle(logical ? &qrn_family_logical : &qrn_family_compare,
+               logical ? QRN_DOMAIN_RAW : (qrn_domain)d, &args, in, one ? 1 : 2, &out);
+    }
+}
+
+static void choices(void **unused) {
+    (void)unused;
+    static const qrn_dtype of[] = {QRN_DTYPE_U8, QRN_DTYPE_F16, QRN_DTYPE_F32, QRN_DTYPE_I64};
+    for (uint32_t round = 0; round < 200; round++) {
+        uint32_t dims[4], rank = shape(dims);
+        qrn_dtype t = of[round % 4];
+        qrn_view in[3] = {spread(QRN_DTYPE_B8, rank, dims), spread(t, rank, dims),
+                          spread(t, rank, dims)};
+        qrn_view out = make(t, rank, dims);
+        settle(&qrn_family_select, QRN_DOMAIN_RAW, NULL, in, 3, &out);
+    }
+}
+
+static void tests_of_floats(void **unused) {
+    (void)unused;
+    for (uint32_t round = 0; round < 40; round++) {
+        uint32_t n = between(1, 900);
+        qrn_float_test_args args = {round & 1, round & 2, round & 4};
+        qrn_view in[3] = {make(QRN_DTYPE_F32, 1, &n)}, out = make(QRN_DTYPE_B8, 1, &n);
+        settle(&qrn_family_float_test, QRN_DOMAIN_F32, &args, in, 1, &out);
+    }
+}
+
+static void integers(void **unused) {
+    (void)unused;
+    for (uint32_t round = 0; round < 120; round++) {
+        uint32_t dims[4], rank = shape(dims);
+        qrn_binary_args args = {round % (QRN_BINARY_PRELU + 1)};
+        qrn_view in[3] = {make(QRN_DTYPE_I64, rank, dims), spread(QRN_DTYPE_I64, rank, dims)};
+        qrn_view out = make(QRN_DTYPE_I64, rank, dims);
+        settle(&qrn_family_binary, QRN_DOMAIN_I64, &args, in, 2, &out);
+    }
+}
+
+// Greedy suppression by its definition: the best of all that are left, over and over.
+static size_t greedy(const qrn_nms *p, const qrn_candidate *c, size_t n, const qrn_box *boxes,
+                     uint32_t *picks) {
+    bool gone[600] = {0};
+    size_t picked = 0;
+    while (picked < p->most) {
+        size_t best = n;
+        for (size_t i = 0; i < n; i++)
+            if (!gone[i] && (best == n || c[i].score > c[best].score ||
+                             (c[i].score == c[best].score && c[i].order < c[best].order)))
+                best = i;
+        if (best == n)
+            break;
+        picks[picked++] = c[best].order;
+        gone[best] = true;
+        for (size_t i = 0; i < n; i++)
+            if (qrn_box_iou(&boxes[c[best].box], &boxes[c[i].box]) > p->limit)
+                gone[i] = true;
+    }
+    return picked;
+}
+
+static void boxes_are_picked_greedily(void **unused) {
+    (void)unused;
+    static qrn_box boxes[600];
+    static qrn_candidate c[600];
+    static uint32_t want[600];
+    for (uint32_t round = 0; round < 60; round++) {
+        uint32_t n = between(1, 600), spacing = between(1, 40);
+        for (uint32_t i = 0; i < n; i++) {
+            double y = between(0, 10 * spacing), x = between(0, 10 * spacing);
+            boxes[i] = (qrn_box){{y, x, y + between(0, 20), x - 10 + between(0, 30)}};
+            c[i] = (qrn_candidate){between(0, 50), i, i}; // with equal scores
+        }
+        qrn_nms p = {.method = QRN_NMS_ABOVE, .limit = 0.3, .most = between(1, 600)};
+        size_t n_want = greedy(&p, c, n, boxes, want), got = qrn_nms_pick(&p, c, n, boxes);
+        assert_int_equal(got, n_want);
+        for (size_t i = 0; i < got; i++)
+            assert_int_equal(c[i].order, want[i]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(conversions_of_plain_numbers, set_up),
+        cmocka_unit_test_setup(floats_are_cut_to_integers, set_up),
+        cmocka_unit_test_setup(comparisons_and_logic, set_up),
+        cmocka_unit_test_setup(choices, set_up),
+        cmocka_unit_test_setup(tests_of_floats, set_up),
+        cmocka_unit_test_setup(integers, set_up),
+        cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
