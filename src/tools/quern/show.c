@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
 // quern show: what is in a model, as text, JSON or a drawing for Graphviz.
-#include "base/report_text.h"
 #include "frontend/llm/gguf.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
@@ -13,16 +12,20 @@
 #include "tools/quern/run_pte.h"
 #include "tools/quern/session.h"
 #include "tools/quern/show_compiled.h"
+#include "tools/quern/show_dot.h"
 #include "tools/quern/show_gguf.h"
+#include "tools/quern/show_page.h"
 #include "tools/quern/show_pte.h"
+#include "tools/quern/soc.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 typedef struct show_options {
-    qt_backend_options backend; // of --compiled
+    qt_backend_options backend; // of --compiled and --html
     qt_input_options in;        // only dims
     bool json, dot, verify, compiled, published;
+    const char *html, *profile, *compare;
 } show_options;
 
 #define AT(field) offsetof(show_options, field)
@@ -33,6 +36,11 @@ static const qt_flag flags[] = {
      "print a context binary in the JSON of qnn-context-binary-utility"},
     {"dot", 0, QT_BOOL, NULL, AT(dot), NULL, "print the graph in Graphviz format"},
     {"compiled", 0, QT_BOOL, NULL, AT(compiled), NULL, "print the compiled steps, one per line"},
+    {"html", 0, QT_FILE, "FILE", AT(html), NULL,
+     "write a page that draws the graph, coloured by partition, time or SQNR"},
+    {"profile", 0, QT_FILE, "LOG", AT(profile), NULL, "with --html: measured times of nodes"},
+    {"compare", 0, QT_FILE, "FILE", AT(compare), NULL,
+     "with --html: SQNR of nodes, from 'quern compare --json'"},
     QT_DIM_FLAG(show_options, in),
     {"verify", 0, QT_BOOL, NULL, AT(verify), NULL,
      "verify all checksums of a context binary, and load it"},
@@ -225,63 +233,6 @@ static int show_text(const char *path, const ox_model *m, const qt_inputs *in, c
     return qt_close_stdout();
 }
 
-// The first backslash of an escape is one for Graphviz, too.
-static void dot_text(const char *text) {
-    char part[QRN_SHOWN_MAX];
-    for (unsigned used; (used = qrn_shown_char(text, SIZE_MAX, part)) > 0; text += used)
-        qt_print("%s%s", *part == '"' || *part == '\\' ? "\\" : "", part);
-}
-
-static int show_dot(const ox_graph *g) {
-    qt_print("digraph \"");
-    dot_text(g->name);
-    qt_print("\" {\n  node [shape=box, style=rounded];\n");
-    for (uint32_t i = 0; i < g->n_inputs + g->n_outputs; i++) {
-        bool input = i < g->n_inputs;
-        qt_print("  \"%s", input ? "in:" : "out:");
-        dot_text(input ? g->inputs[i].name : g->outputs[i - g->n_inputs].name);
-        qt_print("\" [shape=ellipse];\n");
-    }
-    qrn_strmap made = {0}; // value -> node
-    for (uint32_t i = 0; i < g->n_nodes; i++) {
-        qt_print("  n%u [label=\"", i);
-        dot_text(g->nodes[i].op);
-        qt_print("\"];\n");
-        for (uint32_t k = 0; k < g->nodes[i].n_out; k++)
-            qrn_strmap_put(&made, g->nodes[i].out[k], (void *)(uintptr_t)(i + 1));
-    }
-    for (uint32_t i = 0; i < g->n_inputs; i++)
-        if (!qrn_strmap_get(&made, g->inputs[i].name))
-            qrn_strmap_put(&made, g->inputs[i].name, (void *)UINTPTR_MAX);
-    for (uint32_t i = 0; i < g->n_nodes + g->n_outputs; i++) {
-        bool node = i < g->n_nodes;
-        uint32_t n = node ? g->nodes[i].n_in : 1;
-        for (uint32_t k = 0; k < n; k++) {
-            const char *name = node ? g->nodes[i].in[k] : g->outputs[i - g->n_nodes].name;
-            uintptr_t from = (uintptr_t)qrn_strmap_get(&made, name);
-            if (!from)
-                continue; // constants are left out
-            if (from == UINTPTR_MAX) {
-                qt_print("  \"in:");
-                dot_text(name);
-                qt_print("\" -> ");
-            } else {
-                qt_print("  n%lu -> ", (unsigned long)(from - 1));
-            }
-            if (node) {
-                qt_print("n%u;\n", i);
-            } else {
-                qt_print("\"out:");
-                dot_text(name);
-                qt_print("\";\n");
-            }
-        }
-    }
-    qt_print("}\n");
-    qrn_strmap_clear(&made);
-    return qt_close_stdout();
-}
-
 // Ops whose multiply-accumulates would be missing, if the node were.
 static bool multiplies(const char *op) {
     static const char *const parts[] = {"Conv", "MatMul", "Gemm", "Einsum",
@@ -358,7 +309,7 @@ static int check_options(const show_options *o, const char *path, bool binary) {
         return QT_EXIT_USAGE;
     }
     if (!o->compiled && (b->backend || b->soc || b->threads || b->allow_fp16 || b->log)) {
-        qt_error("flags of backends are for --compiled: nothing else is asked of a backend");
+        qt_error("flags of backends are for --compiled and --html: nothing else asks a backend");
         return QT_EXIT_USAGE;
     }
     return QT_EXIT_OK;
@@ -398,9 +349,40 @@ static int show_dlc(const show_options *o, const char *path) {
     return code;
 }
 
+// --html alone, or its flags without it.
+static int check_page(const show_options *o, const char *path) {
+    const char *flag = o->json        ? "json"
+                       : o->dot       ? "dot"
+                       : o->compiled  ? "compiled"
+                       : o->verify    ? "verify"
+                       : o->published ? "published"
+                                      : NULL;
+    if (o->html && flag) {
+        qt_error("--html and --%s exclude each other; give one of them", flag);
+        return QT_EXIT_USAGE;
+    }
+    if (!o->html && (o->profile || o->compare)) {
+        qt_error("--%s needs --html FILE: it colours the drawn graph",
+                 o->profile ? "profile" : "compare");
+        return QT_EXIT_USAGE;
+    }
+    if (o->html && !qt_is_binary(path) && !qt_is_dlc(path) && ql_gguf_is_file(path)) {
+        qt_error("%s: GGUF files have no graph to draw; 'quern import' makes one", path);
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
 static int run(const void *options, const qt_list *args) {
     show_options o = *(const show_options *)options;
     o.in.random = true; // no input is needed
+    int wrong = check_page(&o, args->items[0]);
+    if (wrong != QT_EXIT_OK)
+        return wrong;
+    if (o.html) {
+        const qt_graph_page page = {o.html, o.profile, o.compare, o.backend};
+        return qt_show_page(&page, args->items[0], &o.in);
+    }
     if (qt_is_dlc(args->items[0]))
         return show_dlc(&o, args->items[0]);
     bool binary = qt_is_binary(args->items[0]);
@@ -427,7 +409,7 @@ static int run(const void *options, const qt_list *args) {
     tally *ops = calloc(m->graph->n_nodes + 1, sizeof *ops);
     facts f;
     if (code == QT_EXIT_OK && o.dot) {
-        code = show_dot(m->graph);
+        code = qt_show_dot(m->graph);
     } else if (code == QT_EXIT_OK && ops && find_facts(m, &f)) {
         size_t n = count_ops(m->graph, ops);
         code = (o.json ? show_json : show_text)(args->items[0], m, &in, &f, ops, n);
@@ -456,12 +438,15 @@ const qt_command qt_show = {
         "without weights.\n--compiled compiles the model for a backend, or loads the context "
         "binary, and prints what will run: one line for the graph, then one per step with its "
         "outputs, op, inputs, non-zero attributes, epilogue (fused steps, marked +), the first and "
-        "last step that use the memory of its outputs, and its node.",
-    .groups = {{"options", flags}, {"backend, with --compiled", qt_backend_flags}},
+        "last step that use the memory of its outputs, and its node.\n--html draws the graph of a "
+        "model, context binary, DLC file or ExecuTorch program. A model is partitioned for "
+        "--backend and --soc (default: htp, " QT_DEFAULT_SOC "): each node shows its partition or "
+        "why it has none, and its estimated time.",
+    .groups = {{"options", flags}, {"backend, with --compiled and --html", qt_backend_flags}},
     .examples = {{"quern show model.onnx", "A summary."},
                  {"quern show model.bin --verify", "Check that a context binary is intact."},
                  {"quern show model.onnx --compiled --soc SM8650", "What the HTP would run."},
-                 {"quern show model.onnx --dot | dot -Tsvg -o model.svg", "A drawing."}},
+                 {"quern show model.onnx --html graph.html", "The graph, to look at."}},
     .options_size = sizeof(show_options),
     .run = run,
 };

@@ -67,17 +67,8 @@ static int load_binary(const char *path, qt_backend_options backend) {
     return code;
 }
 
-static int print_dump(const char *path, dump *d, bool json) {
-    if (json)
-        return qt_print_json(
-            json_pack("{s:o,s:O}", "model", qt_json_text(path), "compiled", d->lines));
-    for (size_t i = 0; i < json_array_size(d->lines); i++)
-        qt_print("%s\n", json_string_value(json_array_get(d->lines, i)));
-    return qt_close_stdout();
-}
-
-int qt_show_compiled(const char *path, const qt_input_options *in,
-                     const qt_backend_options *options, bool json) {
+int qt_compiled_lines(const char *path, const qt_input_options *in,
+                      const qt_backend_options *options, json_t **out) {
     dump d = {.lines = json_array()};
     const qt_watch watch = {.ctx = &d, .line = keep_line};
     qt_backend_options backend = *options;
@@ -97,7 +88,23 @@ int qt_show_compiled(const char *path, const qt_input_options *in,
         code = QT_EXIT_FAILURE;
     }
     if (code == QT_EXIT_OK)
-        code = print_dump(path, &d, json);
-    json_decref(d.lines);
+        *out = d.lines;
+    else
+        json_decref(d.lines);
     return code;
+}
+
+int qt_show_compiled(const char *path, const qt_input_options *in,
+                     const qt_backend_options *options, bool json) {
+    json_t *lines = NULL;
+    int code = qt_compiled_lines(path, in, options, &lines);
+    if (code != QT_EXIT_OK)
+        return code;
+    if (json)
+        return qt_print_json(
+            json_pack("{s:o,s:o}", "model", qt_json_text(path), "compiled", lines));
+    for (size_t i = 0; i < json_array_size(lines); i++)
+        qt_print("%s\n", json_string_value(json_array_get(lines, i)));
+    json_decref(lines);
+    return qt_close_stdout();
 }

@@ -206,3 +206,94 @@ int qt_show_pte(const char *path, bool json) {
     et_program_close(p);
     return code;
 }
+
+// --- for the page that draws graphs
+
+// A value of a method: tensors with types and shapes.
+static json_t *drawn_value(const et_method_def *m, uint32_t i) {
+    const et_value *v = &m->values[i];
+    char name[32], shape[160] = "";
+    snprintf(name, sizeof name, "value %u", i);
+    json_t *o = json_pack("{s:s,s:s}", "name", name, "type", kind_name(v));
+    if (!o || v->kind != ET_KIND_TENSOR)
+        return o;
+    size_t at = (size_t)snprintf(shape, sizeof shape, "[");
+    for (uint8_t k = 0; k < v->tensor->rank; k++)
+        at += (size_t)snprintf(shape + at, sizeof shape - at, "%s%d", k ? "," : "",
+                               v->tensor->sizes[k]);
+    snprintf(shape + at, sizeof shape - at, "]");
+    json_object_set_new(o, "shape", json_string(shape));
+    if (v->tensor->place == ET_CONSTANT || v->tensor->place == ET_EXTERNAL)
+        json_object_set_new(o, "kind", json_string("const"));
+    return o;
+}
+
+// Instructions do not say which arguments they write: a planned tensor is made by the first one
+// that has it.
+static json_t *drawn_call(const et_method_def *m, const et_instruction *x, bool *seen) {
+    json_t *in = json_array(), *out = json_array();
+    for (uint32_t i = 0; i < x->n_args; i++) {
+        int32_t v = x->args[i];
+        if (v < 0 || m->values[v].kind != ET_KIND_TENSOR)
+            continue;
+        bool made =
+            !seen[v] && m->values[v].tensor->place == ET_PLANNED && !m->values[v].tensor->data;
+        json_t *to = made ? out : in;
+        size_t n = json_array_size(out);
+        bool again = !made && n && json_integer_value(json_array_get(out, n - 1)) == v;
+        if (!again)
+            json_array_append_new(to, json_integer(v));
+        seen[v] = true;
+    }
+    bool kernel = x->code == ET_KERNEL;
+    const char *op = kernel ? m->operators[x->a].name : m->delegates[x->a].id;
+    const char *part = kernel ? m->operators[x->a].overload : "delegate";
+    return json_pack("{s:o,s:o,s:o,s:o,s:i}", "name", qt_json_text(*part ? part : op), "op",
+                     qt_json_text(strncmp(op, "aten::", 6) == 0 ? op + 6 : op), "in", in, "out",
+                     out, "part", kernel ? 0 : 1 + (int)x->a);
+}
+
+static json_t *drawn_method(const et_method_def *m) {
+    bool *seen = calloc(m->n_values + (size_t)1, sizeof *seen);
+    json_t *values = json_array(), *nodes = json_array();
+    for (uint32_t i = 0; seen && i < m->n_values; i++)
+        json_array_append_new(values, drawn_value(m, i));
+    for (uint32_t i = 0; seen && i < m->n_inputs; i++) {
+        seen[m->inputs[i]] = true;
+        json_object_set_new(json_array_get(values, (size_t)m->inputs[i]), "kind",
+                            json_string("input"));
+    }
+    for (uint32_t i = 0; seen && i < m->n_outputs; i++)
+        json_object_set_new(json_array_get(values, (size_t)m->outputs[i]), "kind",
+                            json_string("output"));
+    for (uint32_t c = 0; seen && c < m->n_chains; c++)
+        for (uint32_t i = 0; i < m->chains[c].n; i++)
+            if (m->chains[c].instructions[i].code <= ET_DELEGATE)
+                json_array_append_new(nodes, drawn_call(m, &m->chains[c].instructions[i], seen));
+    free(seen);
+    return json_pack("{s:o,s:o,s:o}", "name", qt_json_text(m->name), "values", values, "nodes",
+                     nodes);
+}
+
+int qt_draw_pte(const char *path, json_t **out) {
+    et_program *p = NULL;
+    if (et_program_open(path, &p) != QRN_OK) {
+        qt_error("%s", qrn_message());
+        return QT_EXIT_REFUSED;
+    }
+    json_t *graphs = json_array(), *parts = json_pack("[s]", "portable kernels");
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < p->n_methods; i++) {
+        json_array_append_new(graphs, drawn_method(&p->methods[i]));
+        most = p->methods[i].n_delegates > most ? p->methods[i].n_delegates : most;
+    }
+    for (uint32_t i = 0; i < most; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "delegate %u", i + 1);
+        json_array_append_new(parts, json_string(text));
+    }
+    *out = json_pack("{s:o,s:o,s:o}", "model", qt_json_text(path), "graphs", graphs, "partitions",
+                     parts);
+    et_program_close(p);
+    return QT_EXIT_OK;
+}
