@@ -38,6 +38,7 @@ def test_help_fits_a_screen_and_shows_an_example(args):
     (["run", "m", "--seed"], "needs an argument"), (["run", "m", "--seed", "-1"], "whole number"),
     (["run", "m", "--seed", "99999999999"], "whole number"),
     (["run", "m", "--random=1"], "takes no argument"), (["bench", "m", "-s", "x"], "a number"),
+    (["bench", "m", "--seconds", "-1"], "above 0"),
     (["run", "m", "--format", "csv"], "npy|raw"), (["--completion", "tcsh"], "bash, zsh or fish")])
 def test_mistakes_on_the_command_line(args, says):
     p = refuses(USAGE, *args, says=says)
@@ -146,6 +147,30 @@ def test_a_full_disk_is_noticed(tmp_path):
     with open("/dev/full", "w") as full:
         p = subprocess.run([BIN, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert p.returncode == 1 and "stdout" in p.stderr
+
+
+def test_a_reader_that_has_enough_is_no_error(tmp_path):
+    net = identity(tmp_path / "id.onnx", T.FLOAT, [4])
+    for command in (["socs"], ["--man"], ["show", net, "--json"]):
+        reader, writer = os.pipe()
+        os.close(reader)
+        p = subprocess.run([BIN, *map(str, command)], stdout=writer, stderr=subprocess.PIPE)
+        os.close(writer)
+        assert p.stderr == b"" and p.returncode == -signal.SIGPIPE
+
+
+def test_an_interrupted_benchmark_reports_what_it_has(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    reader, terminal = pty.openpty()
+    p = subprocess.Popen([BIN, "bench", net, "--seconds", "600"], stdout=subprocess.PIPE,
+                         stderr=terminal, text=True)
+    shown = b""
+    while b"measuring" not in shown:
+        shown += os.read(reader, 1000)
+    p.send_signal(signal.SIGINT)
+    out = p.communicate(timeout=60)[0]
+    assert p.returncode == -signal.SIGINT
+    assert re.search(r"median \S+ ms", out) and "interrupted" in out
 
 
 def test_files_that_cannot_be_written_are_named(tmp_path):

@@ -2,16 +2,13 @@
 //
 // quern bench: how fast a model runs. Times are those of graphExecute alone; the table of ops comes
 // from separate runs with a profile, so that measuring does not slow what is measured.
-#include "tools/quern/bench_ops.h"
+#include "tools/quern/bench.h"
 #include "tools/quern/bench_serve.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/gpu.h"
-#include "tools/quern/gpu_memory.h"
 #include "tools/quern/machine.h"
 #include "tools/quern/report.h"
 #include "tools/quern/stats.h"
-#include "tools/quern/streams.h"
-#include "tools/quern/subject.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -22,18 +19,10 @@
 #define MAX_RUNS 1000000
 #define PROFILED_RUNS 5
 #define PER_OP_RUNS 20
-#define TABLE_ROWS 15
 #define MAX_STREAMS 256
+#define MAX_DRAWN 2000 // runs on a page
 
-typedef struct bench_options {
-    qt_backend_options backend;
-    qt_input_options in;
-    double seconds;
-    uint64_t warmup, runs, nodes, streams;
-    bool json, no_profile, per_op, serve, resident, by_streams;
-} bench_options;
-
-#define AT(field) offsetof(bench_options, field)
+#define AT(field) offsetof(qt_bench_options, field)
 
 static const qt_flag measure_flags[] = {
     {"seconds", 's', QT_NUMBER, "T", AT(seconds), NULL, "measure for T seconds (default 2)"},
@@ -53,36 +42,10 @@ static const qt_flag measure_flags[] = {
      "read lines 'run N' from stdin and answer each with a line of JSON"},
     {"no-profile", 0, QT_BOOL, NULL, AT(no_profile), NULL, "do not print the table of ops"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"html", 0, QT_FILE, "FILE", AT(html), NULL, "write a page: runs, ops, nodes, roofline"},
     {0},
 };
-static const qt_flag input_flags[] = {QT_INPUT_FLAGS(bench_options, in), {0}};
-
-// Time of one node or of all nodes of a type.
-typedef struct share {
-    const char *name, *type;
-    double us;
-    size_t n;
-} share;
-
-typedef struct bench {
-    const bench_options *opt;
-    const char *path;
-    qt_subject subject;
-    qt_inputs in;
-    qt_session s;
-    qt_gpu_memory *memory; // with --resident
-    qt_array *arrays;
-    double *ms; // of each run, sorted in the end
-    size_t n_runs, cap_runs;
-    share *nodes, *types;
-    size_t n_nodes, n_types;
-    double throughput;                        // runs a second, of all streams
-    qt_stream_point points[QT_STREAM_POINTS]; // with --throughput
-    size_t n_points;
-    double peak_rss_mb;
-    qt_ops ops; // with --per-op
-    qt_peaks peaks;
-} bench;
+static const qt_flag input_flags[] = {QT_INPUT_FLAGS(qt_bench_options, in), {0}};
 
 static int fail(int code) {
     qt_error("%s", qrn_message());
@@ -94,7 +57,7 @@ static int no_memory(void) {
     return QT_EXIT_FAILURE;
 }
 
-static int prepare(bench *b, const qt_list *args) {
+static int prepare(qt_bench_run *b, const qt_list *args) {
     int code = qt_subject_open(b->path, &b->opt->in, &b->subject);
     if (code == QT_EXIT_OK)
         code = qt_inputs_open(b->subject.model, &b->opt->in, args, 1, &b->in);
@@ -121,7 +84,7 @@ static int prepare(bench *b, const qt_list *args) {
     return code;
 }
 
-static bool note_run(bench *b, double ms) {
+static bool note_run(qt_bench_run *b, double ms) {
     if (b->n_runs == b->cap_runs) {
         size_t want = b->cap_runs ? 2 * b->cap_runs : 256;
         double *grown = realloc(b->ms, want * sizeof *grown);
@@ -134,12 +97,21 @@ static bool note_run(bench *b, double ms) {
     return true;
 }
 
-static size_t warmup_runs(const bench_options *o) {
+// The runs in their order; of many only each n-th.
+static json_t *json_runs(const qt_bench_run *b, size_t *step) {
+    json_t *list = json_array();
+    *step = b->n_runs / MAX_DRAWN + 1;
+    for (size_t i = 0; i < b->n_runs; i += *step)
+        json_array_append_new(list, json_real(b->ms[i]));
+    return list;
+}
+
+static size_t warmup_runs(const qt_bench_options *o) {
     return o->warmup ? (size_t)o->warmup : DEFAULT_WARMUP;
 }
 
-static int measure(bench *b) {
-    const bench_options *o = b->opt;
+static int measure(qt_bench_run *b) {
+    const qt_bench_options *o = b->opt;
     for (size_t i = 0; i < warmup_runs(o); i++)
         if (qt_session_execute(&b->s) != QRN_OK)
             return fail(QT_EXIT_FAILURE);
@@ -157,14 +129,20 @@ static int measure(bench *b) {
             qt_progress("measuring", b->n_runs, limit);
         else
             qt_progress("measuring", (size_t)(now - first), (size_t)limit_ms);
+        qt_hold_interrupt(); // from now on there is something to report
+        b->interrupted = qt_was_interrupted();
+        if (b->interrupted)
+            break;
     }
     qt_progress(NULL, 0, 0);
+    if (o->html)
+        b->drawn = json_runs(b, &b->drawn_step);
     qt_sort(b->ms, b->n_runs);
     return QT_EXIT_OK;
 }
 
 // Adds to the row of that name; false when out of memory.
-static bool add_share(share **rows, size_t *n, const char *name, const char *type, double us,
+static bool add_share(qt_share **rows, size_t *n, const char *name, const char *type, double us,
                       bool new_node) {
     for (size_t i = 0; i < *n; i++)
         if (strcmp((*rows)[i].name, name) == 0) {
@@ -172,18 +150,20 @@ static bool add_share(share **rows, size_t *n, const char *name, const char *typ
             (*rows)[i].n += new_node;
             return true;
         }
-    share *grown = realloc(*rows, (*n + 1) * sizeof *grown);
+    qt_share *grown = realloc(*rows, (*n + 1) * sizeof *grown);
     if (!grown)
         return false;
     *rows = grown;
-    (*rows)[(*n)++] = (share){name, type, us, 1};
+    (*rows)[(*n)++] = (qt_share){name, type, us, 1};
     return true;
 }
 
-static int profiled_runs(const bench *b) { return b->opt->per_op ? PER_OP_RUNS : PROFILED_RUNS; }
+static int profiled_runs(const qt_bench_run *b) {
+    return b->opt->per_op ? PER_OP_RUNS : PROFILED_RUNS;
+}
 
 // Events of one run: those of nodes, at any depth. Names live in the graph's own table.
-static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, int run) {
+static bool read_events(qt_bench_run *b, const QnnProfile_EventId_t *ids, uint32_t n, int run) {
     const QNN_INTERFACE_VER_TYPE *q = &b->s.client->qnn;
     const qc_graph *g = b->s.model.graph;
     for (uint32_t i = 0; i < n; i++) {
@@ -214,15 +194,15 @@ static bool read_events(bench *b, const QnnProfile_EventId_t *ids, uint32_t n, i
 }
 
 static int slower_first(const void *a, const void *b) {
-    const share *x = a, *y = b;
+    const qt_share *x = a, *y = b;
     return x->us > y->us ? -1 : x->us < y->us ? 1 : strcmp(x->name, y->name);
 }
 
-static int profile(bench *b) {
+static int profile(qt_bench_run *b) {
     qc_client *c = b->s.client;
     qc_graph *g = b->s.model.graph;
     int code = QT_EXIT_OK;
-    if (b->opt->no_profile || !c->qnn.profileCreate ||
+    if (b->opt->no_profile || b->interrupted || !c->qnn.profileCreate ||
         qc_check(c, c->qnn.profileCreate(c->backend, QNN_PROFILE_LEVEL_DETAILED, &g->profile),
                  "profileCreate") != QRN_OK)
         return QT_EXIT_OK; // a library without profiles has no table
@@ -252,10 +232,10 @@ static uint32_t cpus_of(void) {
     return m.cpus < MAX_STREAMS ? (uint32_t)m.cpus : MAX_STREAMS;
 }
 
-static int measure_throughput(bench *b) {
-    const bench_options *o = b->opt;
+static int measure_throughput(qt_bench_run *b) {
+    const qt_bench_options *o = b->opt;
     b->throughput = 1e3 / qt_mean(b->ms, b->n_runs);
-    if (o->streams < 2 && !o->by_streams)
+    if ((o->streams < 2 && !o->by_streams) || b->interrupted)
         return QT_EXIT_OK;
     if (o->streams > MAX_STREAMS) {
         qt_error("--streams %llu: at most %d", (unsigned long long)o->streams, MAX_STREAMS);
@@ -275,152 +255,21 @@ static int measure_throughput(bench *b) {
     return QT_EXIT_OK;
 }
 
-// Until the graph could be imported, or of a binary: executed.
-static double load_ms(const bench *b) { return b->subject.load_ms + b->s.load_ms; }
-
-static json_t *json_shares(const share *rows, size_t n, double total) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < n; i++) {
-        json_t *o = json_pack("{s:o,s:f,s:f,s:I}", rows[i].type ? "name" : "type",
-                              qt_json_text(rows[i].name), "us", rows[i].us, "share",
-                              total > 0 ? rows[i].us / total : 0, "count", (json_int_t)rows[i].n);
-        if (o && rows[i].type)
-            json_object_set_new(o, "type", qt_json_text(rows[i].type));
-        json_array_append_new(list, o);
-    }
-    return list;
-}
-
-static double total_us(const bench *b) {
-    double sum = 0;
-    for (size_t i = 0; i < b->n_types; i++)
-        sum += b->types[i].us;
-    return sum;
-}
-
-static const char *precision_of(const bench *b) {
-    return qt_precision(&b->opt->backend, b->subject.graph);
-}
-
-static json_t *json_points(const bench *b) {
-    json_t *list = json_array();
-    for (size_t i = 0; i < b->n_points; i++)
-        json_array_append_new(list, json_pack("{s:I,s:f,s:f}", "streams",
-                                              (json_int_t)b->points[i].streams, "throughput",
-                                              b->points[i].runs_per_second, "latency_ms",
-                                              b->points[i].latency_ms));
-    return list;
-}
-
-static int report_json(bench *b) {
-    size_t nodes = b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes;
-    const struct {
-        const char *name;
-        double value;
-    } times[] = {
-        {"min_ms", b->ms[0]},
-        {"median_ms", qt_median(b->ms, b->n_runs)},
-        {"mean_ms", qt_mean(b->ms, b->n_runs)},
-        {"p95_ms", qt_quantile(b->ms, b->n_runs, 0.95)},
-        {"throughput", b->throughput},
-        {"load_ms", load_ms(b)},
-        {"import_ms", b->s.import_ms},
-        {"finalize_ms", b->s.finalize_ms},
-        {"peak_rss_mb", b->peak_rss_mb},
-    };
-    json_t *o = json_pack(
-        "{s:o,s:o,s:I,s:I,s:I}", "model", qt_json_text(b->path), "backend",
-        qt_json_text(b->s.client->path), "threads", (json_int_t)b->opt->backend.threads, "streams",
-        (json_int_t)(b->opt->streams > 1 ? b->opt->streams : 1), "runs", (json_int_t)b->n_runs);
-    for (size_t i = 0; o && i < sizeof times / sizeof times[0]; i++)
-        json_object_set_new(o, times[i].name, qt_json_number(times[i].value));
-    qt_gpu_json(b->s.client, precision_of(b), o);
-    if (o) {
-        json_object_set_new(o, "ops", json_shares(b->types, b->n_types, total_us(b)));
-        if (b->n_points)
-            json_object_set_new(o, "by_streams", json_points(b));
-        if (nodes)
-            json_object_set_new(o, "nodes", json_shares(b->nodes, nodes, total_us(b)));
-        if (b->opt->per_op)
-            json_object_set_new(o, "per_op",
-                                qt_json_ops(&b->ops, &b->peaks, (size_t)b->opt->nodes));
-    }
-    return qt_print_json(o);
-}
-
-static void print_shares(const char *title, const share *rows, size_t n, size_t max, double total) {
-    qt_print("\n%s%-44s %6s %10s %7s%s\n", qt_style_on(QT_BOLD), title, "nodes", "ms", "share",
-             qt_style_off());
-    double rest = 0;
-    size_t rest_n = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (i >= max) {
-            rest += rows[i].us;
-            rest_n += rows[i].n;
-            continue;
-        }
-        char label[128], cell[QT_CELL];
-        bool typed = rows[i].type && strcmp(rows[i].type, "?") != 0;
-        snprintf(label, sizeof label, typed ? "%s (%.20s)" : "%s",
-                 qt_cell_name(rows[i].name, typed ? 28 : 44, cell), rows[i].type);
-        qt_print("%-44s %6zu %10.3f %6.1f%%\n", label, rows[i].n, rows[i].us / 1e3,
-                 total > 0 ? 100 * rows[i].us / total : 0);
-    }
-    if (rest_n)
-        qt_print("%-44s %6zu %10.3f %6.1f%%\n", "others", rest_n, rest / 1e3,
-                 total > 0 ? 100 * rest / total : 0);
-}
-
-static int report(bench *b) {
-    if (b->opt->json)
-        return report_json(b);
-    const char *bold = qt_style_on(QT_BOLD), *off = qt_style_off();
-    char device[256];
-    qt_gpu_name(b->s.client, device, sizeof device);
-    qt_print("%s%s%s on %s\n", bold, b->path, off, b->s.client->path);
-    if (device[0])
-        qt_print("device %s   precision %s\n", device, precision_of(b));
-    qt_print("median %s%.3f ms%s   min %.3f   p95 %.3f   mean %.3f   (%zu runs)\n", bold,
-             qt_median(b->ms, b->n_runs), off, b->ms[0], qt_quantile(b->ms, b->n_runs, 0.95),
-             qt_mean(b->ms, b->n_runs), b->n_runs);
-    qt_print("throughput %.1f runs/s   load %.1f ms   import %.1f ms   finalize %.1f ms   "
-             "peak memory %.0f MiB\n",
-             b->throughput, load_ms(b), b->s.import_ms, b->s.finalize_ms, b->peak_rss_mb);
-    if (b->n_points)
-        qt_print("\n%s%-10s %12s %12s%s\n", bold, "streams", "runs/s", "latency, ms", off);
-    for (size_t i = 0; i < b->n_points; i++)
-        qt_print("%-10u %12.1f %12.3f\n", b->points[i].streams, b->points[i].runs_per_second,
-                 b->points[i].latency_ms);
-    double total = total_us(b);
-    bool typed = !b->subject.graph; // a binary does not have the types of its nodes
-    if (b->n_types && typed)
-        print_shares("op", b->types, b->n_types, TABLE_ROWS, total);
-    else if (b->n_nodes && !b->opt->nodes)
-        print_shares("node", b->nodes, b->n_nodes, TABLE_ROWS, total);
-    if (b->opt->nodes && b->n_nodes)
-        print_shares("slowest nodes", b->nodes,
-                     b->opt->nodes < b->n_nodes ? (size_t)b->opt->nodes : b->n_nodes,
-                     (size_t)b->opt->nodes, total);
-    if (b->opt->per_op)
-        qt_print_ops(&b->ops, &b->peaks, (size_t)b->opt->nodes);
-    return qt_close_stdout();
-}
-
-static int serve(bench *b) {
+static int serve(qt_bench_run *b) {
     for (size_t i = 0; i < warmup_runs(b->opt); i++)
         if (qt_session_execute(&b->s) != QRN_OK)
             return fail(QT_EXIT_FAILURE);
     json_t *ready = json_pack(
         "{s:b,s:o,s:o,s:o,s:o,s:o,s:o,s:o}", "ready", 1, "model", qt_json_text(b->path), "backend",
-        qt_json_text(b->s.client->path), "load_ms", qt_json_number(load_ms(b)), "open_ms",
+        qt_json_text(b->s.client->path), "load_ms", qt_json_number(qt_bench_load_ms(b)), "open_ms",
         qt_json_number(b->s.open_ms), "import_ms", qt_json_number(b->s.import_ms), "finalize_ms",
         qt_json_number(b->s.finalize_ms), "peak_rss_mb", qt_json_number(qt_peak_rss_mb()));
-    qt_gpu_json(b->s.client, precision_of(b), ready);
+    qt_gpu_json(b->s.client, qt_bench_precision(b), ready);
     return qt_bench_serve(&b->s, ready, stdin, stdout);
 }
 
 // Threads that the library will use, as far as it shows from outside.
-static unsigned threads_of(const bench_options *o) {
+static unsigned threads_of(const qt_bench_options *o) {
     qt_machine m;
     qt_machine_read(&m);
     const char *asked = secure_getenv("QUERN_THREADS");
@@ -432,7 +281,15 @@ static unsigned threads_of(const bench_options *o) {
     return m.quota > 0 && m.quota < m.cpus ? (unsigned)(m.quota + 0.999) : m.cpus;
 }
 
-static int check_options(const bench_options *o) {
+static int check_options(const qt_bench_options *o) {
+    if (o->seconds < 0) {
+        qt_error("--seconds %g: expected a number above 0", o->seconds);
+        return QT_EXIT_USAGE;
+    }
+    if (o->serve && o->html) {
+        qt_error("--serve and --html exclude each other; give one of them");
+        return QT_EXIT_USAGE;
+    }
     if (o->serve &&
         (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes || o->by_streams)) {
         qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds, --streams "
@@ -446,7 +303,7 @@ static int check_options(const bench_options *o) {
     return QT_EXIT_OK;
 }
 
-static int measure_all(bench *b) {
+static int measure_all(qt_bench_run *b) {
     int code = measure(b);
     if (code == QT_EXIT_OK)
         code = measure_throughput(b);
@@ -455,16 +312,17 @@ static int measure_all(bench *b) {
         code = profile(b);
     if (code == QT_EXIT_OK && b->ops.failed)
         code = no_memory();
-    if (code == QT_EXIT_OK && b->opt->per_op)
+    if (code == QT_EXIT_OK && b->opt->per_op && !b->interrupted)
         qt_peaks_measure(threads_of(b->opt), &b->peaks);
-    return code == QT_EXIT_OK ? report(b) : code;
+    return code == QT_EXIT_OK ? qt_bench_report(b) : code;
 }
 
 static int run(const void *options, const qt_list *args) {
-    bench_options o = *(const bench_options *)options;
+    qt_bench_options o = *(const qt_bench_options *)options;
     if (!o.in.inputs && !o.in.input_list && args->n == 1)
-        o.in.random = true; // times rarely depend on the values
-    bench b = {.opt = &o, .path = args->items[0]};
+        o.in.random = true;              // times rarely depend on the values
+    o.per_op |= o.html && !o.no_profile; // the page draws the nodes
+    qt_bench_run b = {.opt = &o, .path = args->items[0]};
     const qt_watch watch = {&b.ops, qt_ops_add_node, qt_ops_add_line};
     int code = check_options(&o);
     if (code == QT_EXIT_OK && o.per_op) {
@@ -483,6 +341,7 @@ static int run(const void *options, const qt_list *args) {
     free(b.types);
     qt_gpu_memory_close(b.memory);
     qt_session_close(&b.s);
+    json_decref(b.drawn);
     qt_ops_free(&b.ops); // the library may have logged until now
     qt_inputs_close(&b.in);
     qt_subject_close(&b.subject);
@@ -511,13 +370,15 @@ const qt_command qt_bench = {
         "ready, and then answers each line 'run N' on standard input with the times of N runs; "
         "'quit' or end of input ends it. A script can use it to interleave measurements with those "
         "of another program.\n--resident (GPU) copies inputs to the device once and leaves outputs "
-        "there; without it a run includes both copies.",
+        "there; without it a run includes both copies.\nCtrl-C ends the measurement and reports "
+        "what was measured until then.",
     .groups = {{"measuring", measure_flags},
                {"inputs", input_flags},
                {"backend", qt_backend_flags}},
     .examples = {{"quern bench model.onnx --threads 2 --seconds 5", "On two threads, for long."},
                  {"quern bench model.onnx --dim batch=8 --json", "JSON for a script."},
-                 {"quern bench model.onnx --per-op --nodes 20", "Where the time goes, and why."}},
-    .options_size = sizeof(bench_options),
+                 {"quern bench model.onnx --per-op --nodes 20", "Where the time goes, and why."},
+                 {"quern bench model.onnx --html bench.html", "A report as a web page."}},
+    .options_size = sizeof(qt_bench_options),
     .run = run,
 };

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
 // quern check: which nodes of a model a backend supports, and why not the others.
+#include "tools/quern/check_fix.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/dlc.h"
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
+#include "tools/quern/page_data.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
+#include "tools/quern/soc.h"
+
+#include "page_texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +20,7 @@
 typedef struct check_options {
     qt_backend_options backend;
     qt_input_options in; // dims, and files for shapes
+    const char *html;
     bool json, refused_only;
 } check_options;
 
@@ -23,6 +29,8 @@ typedef struct check_options {
 static const qt_flag flags[] = {
     {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list rejected nodes only"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
+    {"html", 0, QT_FILE, "FILE", AT(html), NULL,
+     "write a page: coverage, what stands in the way, what to do"},
     QT_DIM_FLAG(check_options, in),
     {0},
 };
@@ -108,14 +116,19 @@ static void estimate(const check_options *o, const ox_model *m, qc_client *c,
     qt_network_close(&net);
 }
 
-static int report_json(const char *path, const char *backend, const verdicts *v) {
+static json_t *report_json(const char *path, const char *backend, const verdicts *v) {
     json_t *nodes = json_array();
     for (uint32_t i = 0; i < v->graph->n_nodes; i++) {
         const ox_node *n = &v->graph->nodes[i];
         json_t *o = json_pack("{s:o,s:o,s:b}", "name", qt_json_text(n->name), "op",
                               qt_json_text(n->op), "accepted", v->rows[i].answer == ACCEPTED);
+        const char *fix = v->rows[i].why ? qt_check_fix(v->rows[i].why) : NULL;
         if (o && v->rows[i].why)
             json_object_set_new(o, "reason", qt_json_text(v->rows[i].why));
+        if (o && fix)
+            json_object_set_new(o, "fix", json_string(fix));
+        if (o && v->rows[i].answer == ACCEPTED && v->plan.group[i] >= 0)
+            json_object_set_new(o, "partition", json_integer(v->plan.group[i] + 1));
         json_array_append_new(nodes, o);
     }
     json_t *part = json_null();
@@ -127,11 +140,22 @@ static int report_json(const char *path, const char *backend, const verdicts *v)
                          qd_precision_names[v->part.precision], "ms", sum_parts(v) / 1e3,
                          "partitions_ms", list);
     }
-    return qt_print_json(json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path),
-                                   "backend", qt_json_text(backend), "accepted",
-                                   (json_int_t)v->n[ACCEPTED], "refused", (json_int_t)v->n[REFUSED],
-                                   "not_tried", (json_int_t)v->n[BEHIND], "partitions",
-                                   (json_int_t)v->plan.n_groups, "nodes", nodes, "estimate", part));
+    return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:o,s:o}", "model", qt_json_text(path), "backend",
+                     qt_json_text(backend), "accepted", (json_int_t)v->n[ACCEPTED], "refused",
+                     (json_int_t)v->n[REFUSED], "not_tried", (json_int_t)v->n[BEHIND], "partitions",
+                     (json_int_t)v->plan.n_groups, "nodes", nodes, "estimate", part);
+}
+
+static bool write_page(const check_options *o, const char *path, const verdicts *v) {
+    const char *backend = qt_backend_name(&o->backend), *soc = o->backend.soc;
+    json_t *all = report_json(path, backend, v);
+    if (!soc && strcmp(backend, "htp") == 0)
+        soc = QT_DEFAULT_SOC;
+    if (all)
+        json_object_set_new(all, "version", json_string(QUERN_VERSION));
+    if (all && soc)
+        json_object_set_new(all, "soc", qt_json_text(soc));
+    return qt_page_write(qt_page_check_page, "Support", path, all, o->html);
 }
 
 static int report_text(const verdicts *v, const char *backend, bool refused_only) {
@@ -162,7 +186,10 @@ static int report_text(const verdicts *v, const char *backend, bool refused_only
 
 static int report(const check_options *o, const char *path, const verdicts *v) {
     const char *name = qt_backend_name(&o->backend);
-    int code = o->json ? report_json(path, name, v) : report_text(v, name, o->refused_only);
+    if (o->html && !write_page(o, path, v))
+        return QT_EXIT_FAILURE;
+    int code =
+        o->json ? qt_print_json(report_json(path, name, v)) : report_text(v, name, o->refused_only);
     return code == QT_EXIT_OK && v->n[ACCEPTED] < v->graph->n_nodes ? QT_EXIT_REFUSED : code;
 }
 
@@ -231,6 +258,12 @@ static int check_dlc(const check_options *o, const char *path) {
 static int run(const void *options, const qt_list *args) {
     check_options o = *(const check_options *)options;
     o.in.random = true; // no input is needed
+    if (qt_is_dlc(args->items[0]) && o.html) {
+        qt_error("%s: --html is not for DLC files, which are accepted whole or not at all; check "
+                 "the model that it was made of",
+                 args->items[0]);
+        return QT_EXIT_USAGE;
+    }
     if (qt_is_dlc(args->items[0]))
         return check_dlc(&o, args->items[0]);
     ox_model *m = NULL;
@@ -261,6 +294,7 @@ const qt_command qt_check = {
         "latency of the accepted nodes is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
     .examples = {{"quern check model.onnx --refused", "Which nodes are rejected, and why?"},
+                 {"quern check model.onnx --soc SM8650 --html check.html", "A report as a page."},
                  {"quern check model.onnx --backend htp --soc SM8650 --json",
                   "JSON for a script."}},
     .options_size = sizeof(check_options),

@@ -12,8 +12,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <signal.h>
 #include <math.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,23 @@ static void on_signal(int sig) {
     signal(sig, SIG_DFL);
     raise(sig);
 }
+
+static volatile sig_atomic_t interrupted;
+
+static void on_interrupt(int sig) {
+    (void)sig;
+    interrupted = 1;
+}
+
+void qt_hold_interrupt(void) {
+    static bool held;
+    struct sigaction act = {.sa_handler = on_interrupt, .sa_flags = (int)SA_RESETHAND};
+    if (!held)
+        sigaction(SIGINT, &act, NULL);
+    held = true;
+}
+
+bool qt_was_interrupted(void) { return interrupted; }
 
 static void put(const char *text) {
     ssize_t done = write(STDERR_FILENO, text, strlen(text));
@@ -200,6 +218,8 @@ void qt_progress(const char *what, size_t done, size_t total) {
 }
 
 int qt_finish(int code) {
+    if (interrupted)
+        raise(SIGINT); // the shell is to know; the handler is gone since the first one
     if (!qt_out_of_memory())
         return code;
     if (!said_no_memory)
@@ -210,7 +230,13 @@ int qt_finish(int code) {
 int qt_close_stdout(void) {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return QT_EXIT_OK;
-    qt_error("stdout: %s", strerror(errno));
+    int why = errno;
+    struct pollfd out = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&out, 1, 0) == 1 && (out.revents & POLLERR)) { // 'quern ... | head' has enough
+        signal(SIGPIPE, SIG_DFL);
+        raise(SIGPIPE);
+    }
+    qt_error("stdout: %s", strerror(why));
     return QT_EXIT_FAILURE;
 }
 

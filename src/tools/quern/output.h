@@ -16,6 +16,10 @@
 void qt_output_init(void);
 // Ends the program with a message when a mapped file is cut short; qt_output_init does it.
 void qt_watch_files(void);
+// Ctrl-C no longer ends the program, but is remembered: for a command that then reports what it
+// has. A second one ends it. qt_finish ends the program as the signal would have.
+void qt_hold_interrupt(void);
+bool qt_was_interrupted(void);
 void qt_set_program(const char *name); // that messages begin with, if it is not "quern"
 void qt_set_quiet(bool quiet);         // qt_note and progress say nothing
 bool qt_is_quiet(void);

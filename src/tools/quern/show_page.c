@@ -266,9 +266,7 @@ static int draw_model(const qt_graph_page *p, const char *path, const qt_input_o
     if (code == QT_EXIT_OK)
         code = qt_open_backend(&b, NULL, &client);
     if (code == QT_EXIT_OK) {
-        ox_options import = {.dim_names = (const char *const *)in.dim_names,
-                             .dim_values = in.dim_values,
-                             .n_dims = in.n_dims};
+        ox_options import = {0};
         qt_import_flags(&b, &import);
         *out = json_model(&b, path, m, client, &import);
         code = *out ? QT_EXIT_OK : QT_EXIT_REFUSED;
