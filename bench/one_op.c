@@ -229,7 +229,7 @@ static bool compile(qb_graph *g) {
         qrn_compiled_destroy(cg);
         return false;
     }
-    qrn_runner_finish(g->runner, NULL, NULL);
+    qrn_runner_finish(g->runner, NULL, NULL, NULL);
     for (uint32_t i = 0, n = 0; i < p->n_steps && n < sizeof g->kernels; i++)
         n += (uint32_t)snprintf(g->kernels + n, sizeof g->kernels - n, "%s%s", n ? ", " : "",
                                 p->steps[i].kernel->name);

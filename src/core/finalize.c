@@ -165,7 +165,8 @@ qrn_status qrn_api_graph_build(qrn_api_graph *g, const qrn_finalize_options *opt
     }
     qrn_runner_destroy(old);
     if (g->runner)
-        qrn_runner_finish(g->runner, may_release(g) ? release_data : NULL, g);
+        qrn_runner_finish(g->runner, g->context->backend->pool,
+                          may_release(g) ? release_data : NULL, g);
     qrn_frames_free(g);
     pthread_mutex_lock(&g->context->own->lock);
     for (uint32_t i = 0; i < g->own->n_retired; i++)

@@ -50,23 +50,41 @@ void qrn_plan_destroy(qrn_plan *p) {
 
 const qrn_plan *qrn_runner_plan(const qrn_runner *r) { return r->plan; }
 
-void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, uint32_t tensor_id), void *ctx) {
-    for (uint32_t i = 0; i < p->n_packings; i++) {
-        qrn_plan_packing *k = &p->packings[i];
-        if (k->pack)
-            k->pack(k->args, k->src, k->dst);
-        k->pack = NULL;
-        k->src = NULL;
-        if (!release || !k->drops)
-            continue;
-        p->values[k->source].view.data = NULL;
-        *k->holder = NULL;
-        release(ctx, k->tensor_id);
-    }
+// Constants that are packed side by side before their sources are given up: as many as there are
+// threads for, and not much memory.
+#define TOGETHER_BYTES ((size_t)32 << 20)
+
+static void pack_one(void *packings, uint32_t i) {
+    qrn_plan_packing *k = (qrn_plan_packing *)packings + i;
+    if (k->pack)
+        k->pack(k->args, k->src, k->dst);
+    k->pack = NULL;
+    k->src = NULL;
 }
 
-void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, uint32_t tensor_id), void *ctx) {
-    qrn_plan_finish(r->plan, release, ctx);
+static uint32_t end_of_some(const qrn_plan *p, uint32_t first, uint32_t n_threads) {
+    size_t bytes = 0;
+    uint32_t i = first;
+    while (i < p->n_packings && (i == first || (n_threads > 1 && bytes < TOGETHER_BYTES)))
+        bytes += p->values[p->packings[i++].value].size_bytes;
+    return i;
+}
+
+void qrn_runner_finish(qrn_runner *r, qrn_pool *pool,
+                       void (*release)(void *ctx, uint32_t tensor_id), void *ctx) {
+    qrn_plan *p = r->plan;
+    for (uint32_t i = 0, end; i < p->n_packings; i = end) {
+        end = end_of_some(p, i, qrn_pool_useful(pool));
+        qrn_pool_run(pool, pack_one, &p->packings[i], end - i);
+        for (uint32_t at = i; release && at < end; at++) {
+            const qrn_plan_packing *k = &p->packings[at];
+            if (!k->drops)
+                continue;
+            p->values[k->source].view.data = NULL;
+            *k->holder = NULL;
+            release(ctx, k->tensor_id);
+        }
+    }
 }
 
 qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out) {

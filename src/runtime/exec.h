@@ -15,8 +15,12 @@ typedef struct qrn_runner qrn_runner; // a plan, its state block and its idle ex
 qrn_status qrn_runner_create(qrn_plan *plan, qrn_runner **out);
 void qrn_runner_destroy(qrn_runner *r); // NULL is fine; no call may be in flight
 const qrn_plan *qrn_runner_plan(const qrn_runner *r);
-// qrn_plan_finish on its plan: before the first run.
-void qrn_runner_finish(qrn_runner *r, void (*release)(void *ctx, uint32_t tensor_id), void *ctx);
+// Writes the packed constants, on all threads of the pool (NULL: this one); call it once, before
+// the first run. Cannot fail. The list of packings stays, for those who store them. `release`
+// (NULL: keep everything) is called for each tensor whose data is not needed any more, and may free
+// it at once.
+void qrn_runner_finish(qrn_runner *r, qrn_pool *pool,
+                       void (*release)(void *ctx, uint32_t tensor_id), void *ctx);
 
 // One application buffer of a call, in the order of plan->io. For dynamic values dims hold the
 // current shape of inputs on entry and of outputs on return.

@@ -79,7 +79,7 @@ typedef struct qrn_io {
     bool optional; // may be left out of a call
 } qrn_io;
 
-// A packed constant; qrn_plan_finish has to write it unless it is written already.
+// A packed constant; qrn_runner_finish has to write it unless it is written already.
 typedef void (*qrn_pack_fn)(const void *args, const void *src, void *dst);
 typedef struct qrn_plan_packing {
     qrn_pack_fn pack; // NULL: written already
@@ -127,11 +127,5 @@ typedef struct qrn_plan {
 } qrn_plan;
 
 void qrn_plan_destroy(qrn_plan *p); // NULL is fine
-
-// Writes the packed constants; call it once, before the first execution. Cannot fail. The list of
-// packings stays, for those who store them. `release`
-// (NULL: keep everything) is called for each tensor whose data is not needed any more, and may free
-// it at once.
-void qrn_plan_finish(qrn_plan *p, void (*release)(void *ctx, uint32_t tensor_id), void *ctx);
 
 #endif

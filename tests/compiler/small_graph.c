@@ -196,7 +196,7 @@ static small_run go(const small_graph *g, const char *passes, uint32_t seed, uin
     for (uint32_t i = 0; i < p->n_steps; i++)
         r.n_chained += p->steps[i].n_chained;
     assert_int_equal(qrn_runner_create(p, &runner), QRN_OK);
-    qrn_runner_finish(runner, NULL, NULL);
+    qrn_runner_finish(runner, NULL, NULL, NULL);
     qrn_binding io[MAX_TENSORS] = {0};
     for (uint32_t i = 0; i < p->n_io; i++) {
         const qrn_value *v = &p->values[p->io[i].value];

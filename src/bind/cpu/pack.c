@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 //
-// Packed constants. Their memory is reserved while binding and written by qrn_plan_finish, when
+// Packed constants. Their memory is reserved while binding and written by qrn_runner_finish, when
 // nothing can fail any more; large reservations take no physical memory until then. So the sources
 // can be given up one after the other, and finalizing needs little more than one copy of the
 // weights at any time.

@@ -114,7 +114,7 @@ static qrn_status load_graph(void *ctx, uint32_t i) {
         if (st != QRN_OK && s->started)
             give_room(s, s->graphs[i].size_bytes);
         QRN_TRY(st);
-        qrn_runner_finish(g->runner, NULL, NULL);
+        qrn_runner_finish(g->runner, g->context->backend->pool, NULL, NULL);
     }
     log_graph(s, i, "loaded");
     return QRN_OK;
