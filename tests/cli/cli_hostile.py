@@ -103,3 +103,17 @@ def test_inputs_that_are_none(net, tmp_path):
     refuses(REFUSED, "wrap", tmp_path / "dir.npy", "--embed", "-o", tmp_path / "w.onnx")
     refuses(FAILURE, "run", net, "--random", "-o", tmp_path / "empty", says="empty")
     refuses(FAILURE, "run", net, "--random", "--labels", tmp_path / "dir.npy", says="not a regular")
+
+
+@pytest.mark.parametrize("name, head, says", [
+    ("m.pt", b"PK\3\4" + bytes(20) + b"archive/data.pkl", "PyTorch"),
+    ("m.pth", b"\x80\2}q\0.", "pickle"), ("m.ort", bytes([28, 0, 0, 0]) + b"ORTM", ".ort model"),
+    ("m.onnx", b"ir_version: 8\ngraph { }\n", "a text file"), ("m.onnx", b"{}", "a text file"),
+    ("m.onnx", b"", "an empty file"), ("m.onnx", b"GGUF\3\0\0\0", "quern import"),
+    ("m.onnx", b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+    ("m.onnx", b"<!DOCTYPE html><html>", "HTML"), ("m.h5", b"\x89HDF\r\n\x1a\n", "HDF5"),
+    ("m.xml", b"<?xml version='1.0'?><net>", "OpenVINO"),
+    ("m.safetensors", b"\x40" + bytes(7) + b'{"a"', "safetensors")])
+def test_files_of_other_formats_are_named(tmp_path, name, head, says):
+    (tmp_path / name).write_bytes(head)
+    refuses(REFUSED, "run", tmp_path / name, "--random", says=[name, "not an ONNX model but", says])

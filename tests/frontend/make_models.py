@@ -301,8 +301,8 @@ def bad(folder):
         return model_of([], [made])
 
     inside, where = "the model's folder", "'the tensor'"
-    yield "empty", b"", "no graph"
-    yield "text", b"this is no model at all\n", "offset"
+    yield "empty", b"", "an empty file"
+    yield "text", b"this is no model at all\n", "a text file"
     yield "only_ir", field(1, 8), "no graph"
     yield "no_ir", field(7, b""), "no IR version"
     yield "nested_100", nested_bytes(100), "offset", "deeper than"

@@ -71,6 +71,20 @@ def branches():
                refusal="different types or shapes")
 
 
+def invalid_branches():
+    """The reference takes the branch that is valid; so does the import, whatever the condition."""
+    x = rand(2, 3)
+    drop = graph([node("Squeeze", "x a", "t")], outputs=["t"], constants={"a": ints(1)})
+    keep = graph([node("Neg", "x", "o")], outputs=["o"])
+    for value in (True, False):
+        one, two = (keep, drop) if value else (drop, keep)
+        yield case(f"if_invalid_branch_{value}", node("If", "c", "y", then_branch=one,
+                                                      else_branch=two),
+                   {"x": x, "c": np.array(value)})
+    yield case("if_invalid_branches", node("If", "c", "y", then_branch=drop, else_branch=drop),
+               {"x": x, "c": np.array(True)}, refusal="only 1 can be dropped")
+
+
 def loop_body(nodes, outputs, constants=None):
     """With inputs i, k and v."""
     return graph(nodes, [("i", N, []), ("k", BOOL, []), ("v", F, None)], outputs, constants)
@@ -222,5 +236,6 @@ def functions():
 
 
 def cases():
-    for make in (branches, counted_loops, ending_loops, scans, sequences, functions):
+    for make in (branches, invalid_branches, counted_loops, ending_loops, scans, sequences,
+                 functions):
         yield from make()

@@ -448,6 +448,17 @@ def rearrangements():
     yield stale(rearranged("windows_stale_end", (2, 8, 12, 5), (2, 2, 4, 3, 4, 5),
                            (0, 1, 3, 2, 4, 5), (12, 4, 4, 5)), {"y": [4, 12, 4, 5]},
                 "declares another shape for 'y'")
+    for name, shape, six, perm, last in (
+            ("windows", (2, 8, 12, 5), (2, 2, 4, 3, 4, 5), (0, 1, 3, 2, 4, 5), (12, 4, 4, 5)),
+            ("pixels", (1, 12, 3, 5), (0, 3, 2, 2, -1, 5), (0, 1, 4, 2, 5, 3), (0, 3, 6, -1)),
+            ("reversed", (6, 6, 6), (2, 3, 2, 3, 2, 3), (5, 4, 3, 2, 1, 0), (6, 6, 6))):
+        yield case(f"undeclared_{name}", [
+            node("Relu", "x", "r"), node("Reshape", "r six", "a"),
+            node("Transpose", "a", "b", perm=perm), node("Shape", "r", "s"),
+            node("Slice", "s zero zero", "none"), node("Concat", "none last", "t", axis=0),
+            node("Reshape", "b t", "y")], {"x": normal(*shape)},
+            constants={"six": np.array(six), "last": np.array(last), "zero": np.array([0])},
+            **({} if name == "reversed" else {"ops": 4}))
     yield rearranged("pixels", (1, 12, 3, 5), (1, 3, 2, 2, 3, 5), (0, 1, 4, 2, 5, 3),
                      (1, 3, 6, 10), ops=3)
     yield rearranged("ones_turned", (6, 5), (1, 6, 1, 5, 1, 1), (2, 1, 0, 5, 3, 4), (3, 10))

@@ -183,6 +183,41 @@ def others():
                          constants=("w", "r"), hidden_size=H)
 
 
+def dynamic(name, dirs, dtype, each, zeros=True, bias=True, refusal=None, **at):
+    """DynamicQuantizeLSTM: 8-bit weights, transposed, as a float LSTM."""
+    info = np.iinfo(dtype)
+    q = {k: RNG.integers(info.min, info.max, (dirs, depth, 4 * H), dtype, endpoint=True)
+         for k, depth in (("w", I), ("r", H))}
+    shape = (dirs, 4 * H) if each else (dirs,)
+    s = {k: (0.002 + 0.004 * RNG.random(shape)).astype(np.float32) for k in q}
+    z = {k: RNG.integers(info.min // 2, info.max // 2, shape, dtype) * zeros for k in q}
+    x, b = rand(T, B, I), rand(dirs, 8 * H) / 2 * bias
+    wide = [a if each else a[:, None] for a in (s["w"], z["w"], s["r"], z["r"])]
+    real = {k: ((q[k].astype(float) - wide[i + 1][:, None]) * wide[i][:, None]).transpose(0, 2, 1)
+            for k, i in (("w", 0), ("r", 2))}
+    d = {**real, "b": b, "h": np.zeros((dirs, B, H)), "c": np.zeros((dirs, B, H)),
+         "p": np.zeros((dirs, 3 * H))}
+    want = reference("LSTM", x, d, at, [T] * B)
+    names = f"x w r {'b' if bias else '-'} - - - - sw {'zw' if zeros else '-'} sr"
+    constants = {"w": q["w"], "r": q["r"], "sw": s["w"], "sr": s["r"]}
+    constants |= {"b": b.astype(np.float32)} if bias else {}
+    constants |= {"zw": z["w"].astype(dtype), "zr": z["r"].astype(dtype)} if zeros else {}
+    if refusal:
+        constants["sw"] = constants["sw"][..., :-1]
+    return case(name, node("DynamicQuantizeLSTM", names + (" zr" if zeros else ""), "y yh yc",
+                           "com.microsoft", hidden_size=H, **at), {"x": x}, "y yh yc", constants,
+                microsoft=True, tol=1e-5, **({"refusal": refusal} if refusal else {
+                    "expected": [v.astype(np.float32) for v in want]}))
+
+
+def dynamics():
+    yield dynamic("dynamic_lstm", 1, np.int8, False)
+    yield dynamic("dynamic_lstm_rows", 1, np.uint8, True)
+    yield dynamic("dynamic_lstm_both", 2, np.int8, True, direction="bidirectional")
+    yield dynamic("dynamic_lstm_bare", 1, np.int8, False, zeros=False, bias=False)
+    yield dynamic("dynamic_lstm_scales", 1, np.int8, True, refusal="has not the shape")
+
+
 def cases():
-    for make in (directions, settings, others):
+    for make in (directions, settings, others, dynamics):
         yield from make()

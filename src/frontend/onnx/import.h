@@ -60,6 +60,8 @@ typedef struct ox_val {
     const ox_node *maker; // ... which is this one, unless it makes a constant
     const void *data;     // constant data in ONNX order, packed as in ox_tensor; else NULL
     size_t bytes;
+    bool narrowed;                   // float64 in the model, held as float32
+    const void *wide;                // constant that was float64: its data then
     const ox_enc *enc;               // quantized value: its encoding
     struct ox_val *quantized;        // made by DequantizeLinear from this value
     qc_tensor *at[OX_LAYOUTS];       // QNN tensors that hold it, NULL: not (yet)
@@ -198,6 +200,10 @@ qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, i
 qrn_status ox_axis(const ox_import *im, const ox_node *n, int64_t axis, uint32_t rank,
                    uint32_t *out);
 
+// The type in which values of `type` are held: float64 is float32, which is reported for the node.
+int ox_held_type(ox_import *im, const ox_node *n, int type);
+// Says whether the node's result, declared already, is float64 in the model.
+void ox_set_narrowed(ox_import *im, const ox_node *n, bool narrowed);
 // Declares output i. Must come before ox_out.
 qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, uint32_t rank,
                          const uint32_t *dims);

@@ -34,8 +34,10 @@ struct qe_part {
 qrn_status qe_part_make(qe_ep *ep, const qe_graph *g, const ox_node *fused, const ox_result *r,
                         const char *name, qe_part **out);
 
-// Integers that the backend holds in 32 bits.
-static inline bool qe_is_wide(int type) { return type == OX_I64 || type == OX_U64; }
+// Types that the backend holds in 32 bits.
+static inline bool qe_is_wide(int type) {
+    return type == OX_I64 || type == OX_U64 || type == OX_F64;
+}
 
 // run.c: the callbacks of a partition.
 OrtNodeComputeInfo qe_part_callbacks(void);

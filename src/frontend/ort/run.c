@@ -16,7 +16,9 @@
 // --- types that the backend holds in 32 bits
 
 static qrn_status narrow(const qe_border *b, const void *from, void *to) {
-    for (size_t i = 0; i < b->count; i++) {
+    for (size_t i = 0; i < b->count && b->type == OX_F64; i++)
+        ((float *)to)[i] = (float)((const double *)from)[i];
+    for (size_t i = 0; i < b->count && b->type != OX_F64; i++) {
         int64_t v = ((const int64_t *)from)[i];
         bool fits =
             b->type == OX_I64 ? v >= INT32_MIN && v <= INT32_MAX : (uint64_t)v <= UINT32_MAX;
@@ -32,7 +34,9 @@ static qrn_status narrow(const qe_border *b, const void *from, void *to) {
 
 static void widen(const qe_border *b, size_t count, const void *from, void *to) {
     for (size_t i = 0; i < count; i++) {
-        if (b->type == OX_I64)
+        if (b->type == OX_F64)
+            ((double *)to)[i] = (double)((const float *)from)[i];
+        else if (b->type == OX_I64)
             ((int64_t *)to)[i] = ((const int32_t *)from)[i];
         else
             ((uint64_t *)to)[i] = ((const uint32_t *)from)[i];

@@ -18,9 +18,10 @@ bool qt_is_dlc(const char *path) {
     const char *dot = strrchr(path, '.');
     if (dot && strcmp(dot, ".dlc") == 0)
         return true;
-    if (dot && (strcmp(dot, ".onnx") == 0 || strcmp(dot, ".bin") == 0 || strcmp(dot, ".pte") == 0 ||
-                strcmp(dot, ".npz") == 0))
-        return false;
+    static const char *const others[] = {".onnx", ".bin", ".pte", ".npz", ".pt", ".pth"};
+    for (size_t i = 0; dot && i < sizeof others / sizeof others[0]; i++)
+        if (strcmp(dot, others[i]) == 0)
+            return false;
     qrn_file f = {0}; // maps no pipes
     bool is = qrn_file_map(path, &f) == QRN_OK && f.size >= sizeof head &&
               memcmp(f.data, head, sizeof head) == 0;

@@ -160,7 +160,7 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
     if (*done)
         return QRN_OK;
     for (uint32_t i = 0; i < n->n_in; i++) {
-        in[i] = n->in[i][0] ? ox_scope_find(im->scope, n->in[i]) : NULL;
+        in[i] = n->in[i][0] ? ox_in_float64(im, ox_scope_find(im->scope, n->in[i])) : NULL;
         if (in[i] && !shape_only && (in[i]->quantized || !in[i]->data))
             return QRN_OK;
     }
@@ -228,6 +228,7 @@ static qrn_status check_sequences(ox_import *im, const ox_node *n) {
 qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     bool done;
     QRN_TRY(ox_check_assumed(im, n));
+    QRN_TRY(ox_settle(im, n));
     n = ox_instead_of(im, n);
     if (!n)
         return QRN_OK;
@@ -243,6 +244,7 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
     QRN_TRY(try_fold(im, n, &done));
     if (done)
         return QRN_OK;
+    QRN_TRY(ox_narrow_inputs(im, n));
     if (is_std(n, "DequantizeLinear"))
         return ox_import_dequantize(im, n);
     if (is_std(n, "QuantizeLinear"))

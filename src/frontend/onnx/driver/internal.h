@@ -31,7 +31,9 @@ struct ox_import {
     qrn_budget budget;       // of the whole model; its memory is the arena's
     bool memory_failed;      // qrn_failed_for_memory when it began
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
+    bool told_float64;       // it was reported that float64 is float32
     bool *assumes;           // the same: its pattern was found by declared shapes
+    const struct ox_waiting *waiting; // groups that rearrange.c decides on at their last nodes
 };
 
 // scope.c
@@ -93,6 +95,11 @@ const ox_info *ox_declared(const ox_import *im, const char *name);
 qrn_status ox_check_assumed(const ox_import *im, const ox_node *last);
 // What is to be imported in the place of a node: mostly the node itself, NULL: nothing.
 const ox_node *ox_instead_of(const ox_import *im, const ox_node *n);
+// The shape of a value inside of a pattern, or behind its last node, as known shapes have it.
+qrn_status ox_shape_inside(const ox_import *im, const char *name, ox_info *out);
+qrn_status ox_shape_behind(const ox_import *im, const ox_node *n, ox_info *out);
+// Decides on a group that waited for its last node `n`; nothing where none did.
+qrn_status ox_settle(ox_import *im, const ox_node *n);
 
 // packaged.c
 // The package that a node belongs to; NULL: none.
@@ -138,6 +145,16 @@ qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type);
 // An op that was computed in float between quantized values; `unit`: it could have been a quantized
 // unit.
 qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit);
+
+// float64.c
+// The constant as it was before ox_narrow_inputs; other values as they are.
+const ox_val *ox_in_float64(const ox_import *im, const ox_val *v);
+// Is a result of that type float64 in the model?
+bool ox_makes_float64(const ox_import *im, const ox_node *n, int type);
+// Constants of float64 that the node reads become float32: it was not computed at import.
+qrn_status ox_narrow_inputs(ox_import *im, const ox_node *n);
+// A port that the model declares as float64 has that type; its tensor is float32.
+void ox_widen_port(ox_port *p, const ox_val *v, int declared);
 
 // qdq.c
 qrn_status ox_import_quantize(ox_import *im, const ox_node *n);

@@ -58,7 +58,8 @@ static qrn_status create_input(ox_import *im, const ox_info *info, uint32_t posi
     QRN_TRY(ox_scope_add(im, im->scope, info->name, &v));
     if (info->type == OX_NONE)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s' is not a tensor", info->name);
-    v->type = info->type;
+    v->type = ox_held_type(im, NULL, info->type);
+    v->narrowed = v->type != info->type;
     QRN_TRY(input_shape(im, info, position, v));
     v->known = true;
     if (info->enc)
@@ -149,7 +150,8 @@ static void describe_port(ox_port *p, const ox_val *v, qc_tensor *t) {
     p->bytes = (n * ox_type_bits(v->type) + 7) / 8;
 }
 
-static qrn_status finish_port(ox_import *im, ox_val *v, taken_ports *taken, ox_port *port) {
+static qrn_status finish_port(ox_import *im, ox_val *v, int declared, taken_ports *taken,
+                              ox_port *port) {
     qc_tensor *t = NULL;
     if (v->kind != OX_TENSOR)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "output '%s' is not a tensor", v->name);
@@ -158,6 +160,7 @@ static qrn_status finish_port(ox_import *im, ox_val *v, taken_ports *taken, ox_p
     QRN_TRY(ox_align(im, v));
     describe_port(port, v, t);
     port->data = v->data;
+    ox_widen_port(port, v, declared);
     return t ? take_port(im, taken, t->port) : QRN_OK;
 }
 
@@ -174,7 +177,7 @@ qrn_status ox_finish_outputs(ox_import *im, const ox_graph *g, ox_result *r) {
         if (!v || !v->known)
             return QRN_FAIL(QRN_E_UNCONNECTED, "output '%s' is not computed by any node",
                             g->outputs[i].name);
-        qrn_status s = finish_port(im, v, &taken, &ports[i]);
+        qrn_status s = finish_port(im, v, g->outputs[i].type, &taken, &ports[i]);
         if (s != QRN_OK)
             QRN_TRY(ox_refuse_maker(im, g, v->name, s));
     }
@@ -200,7 +203,8 @@ qrn_status ox_create_inputs(ox_import *im, const ox_graph *g, ox_result *r) {
         if (im->opt->report && (v->why || s == QRN_E_DYNAMIC_SHAPE))
             continue; // the nodes that read it are refused
         QRN_TRY(s);
-        describe_port(&ports[n++], v, entry);
+        describe_port(&ports[n], v, entry);
+        ox_widen_port(&ports[n++], v, g->inputs[i].type);
     }
     r->inputs = ports;
     r->n_inputs = n;

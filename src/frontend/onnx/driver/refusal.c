@@ -19,7 +19,7 @@ static void declare(const ox_import *im, ox_val *v) {
             return;
         v->dims[d] = (uint32_t)info->dims[d];
     }
-    v->type = info->type;
+    v->type = info->type == OX_F64 ? OX_F32 : info->type;
     v->rank = info->rank;
     v->known = true;
     if (info->enc)

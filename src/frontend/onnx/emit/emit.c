@@ -134,7 +134,8 @@ qrn_status ox_set_output(ox_import *im, const ox_node *n, uint32_t i, int type, 
             return ox_fail(im, n, QRN_E_UNSUPPORTED, "output %u ('%s') is empty: dimension %u is 0",
                            i, n->out[i], d);
     QRN_TRY(ox_output_val(im, n, i, &v));
-    v->type = type;
+    v->narrowed = type == OX_F64 || ox_makes_float64(im, n, type);
+    v->type = type = ox_held_type(im, n, type);
     v->rank = rank;
     for (uint32_t d = 0; d < rank; d++)
         v->dims[d] = dims[d];
@@ -156,6 +157,9 @@ qrn_status ox_alias(ox_import *im, const ox_node *n, uint32_t i, uint32_t i_in) 
         return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i_in);
     QRN_TRY(ox_set_output(im, n, i, x->type, x->rank, x->dims));
     QRN_TRY(ox_output_val(im, n, i, &y));
+    y->type = x->type;
+    y->wide = x->wide;
+    y->narrowed = x->narrowed;
     y->kind = x->kind;
     y->items = x->items;
     y->n_items = x->n_items;

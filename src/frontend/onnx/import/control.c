@@ -24,12 +24,17 @@ static const ox_val *branch_output(const ox_graph *g, const ox_scope *scope, uin
     return ox_scope_find(scope, g->outputs[i].name);
 }
 
-static qrn_status take_branch(ox_import *im, const ox_node *n, const ox_graph *g) {
-    ox_scope *scope;
-    QRN_TRY(run_branch(im, n, g, &scope));
+static qrn_status give_all(ox_import *im, const ox_node *n, const ox_graph *g,
+                           const ox_scope *scope) {
     for (uint32_t i = 0; i < n->n_out; i++)
         QRN_TRY(ox_give(im, n, i, branch_output(g, scope, i)));
     return QRN_OK;
+}
+
+static qrn_status take_branch(ox_import *im, const ox_node *n, const ox_graph *g) {
+    ox_scope *scope;
+    QRN_TRY(run_branch(im, n, g, &scope));
+    return give_all(im, n, g, scope);
 }
 
 static bool same_form(const ox_val *a, const ox_val *b) {
@@ -37,10 +42,32 @@ static bool same_form(const ox_val *a, const ox_val *b) {
            a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
 }
 
+// Both branches at their scopes. A branch that breaks a rule of shapes at these sizes is one that
+// the model cannot take: *only is the other one, else NULL.
+static qrn_status run_both(ox_import *im, const ox_node *n, const ox_graph *const g[2],
+                           ox_scope *scope[2], const ox_graph **only) {
+    *only = NULL;
+    qrn_status s[2];
+    for (int i = 0; i < 2; i++) {
+        s[i] = run_branch(im, n, g[i], &scope[i]);
+        if (s[i] != QRN_OK && (s[i] != QRN_E_SHAPE || (i && s[0] != QRN_OK)))
+            return s[i];
+    }
+    if (s[0] == QRN_OK && s[1] == QRN_OK)
+        return QRN_OK;
+    *only = g[s[0] != QRN_OK];
+    qrn_message_clear();
+    ox_note(im, n, "take one branch whatever the condition is",
+            "the other one is invalid for these shapes");
+    return QRN_OK;
+}
+
 static qrn_status choose(ox_import *im, const ox_node *n, const ox_graph *yes, const ox_graph *no) {
     ox_scope *scope[2];
-    QRN_TRY(run_branch(im, n, yes, &scope[0]));
-    QRN_TRY(run_branch(im, n, no, &scope[1]));
+    const ox_graph *only;
+    QRN_TRY(run_both(im, n, (const ox_graph *const[]){yes, no}, scope, &only));
+    if (only)
+        return give_all(im, n, only, scope[only == no]);
     for (uint32_t i = 0; i < n->n_out; i++) {
         const ox_val *a = branch_output(yes, scope[0], i), *b = branch_output(no, scope[1], i);
         if (!n->out[i][0])

@@ -367,9 +367,13 @@ static qrn_status import_cast(ox_import *im, const ox_node *n) {
     bool like = strcmp(n->op, "CastLike") == 0;
     QRN_TRY(ox_need(im, n, like ? 2 : 1));
     const ox_val *x = ox_input(im, n, 0);
-    int to = like ? ox_input(im, n, 1)->type : cast_target(n);
-    if (to == x->type)
-        return ox_alias(im, n, 0, 0);
+    int named = like ? ox_input(im, n, 1)->type : cast_target(n);
+    int to = ox_held_type(im, n, named);
+    if (to == x->type) {
+        QRN_TRY(ox_alias(im, n, 0, 0));
+        ox_set_narrowed(im, n, like ? ox_input(im, n, 1)->narrowed : named == OX_F64);
+        return QRN_OK;
+    }
     ox_val target = {.type = to};
     Qnn_DataType_t type;
     QRN_TRY(ox_arithmetic_type(im, n, x, &type));
@@ -378,6 +382,7 @@ static qrn_status import_cast(ox_import *im, const ox_node *n) {
     ox_layout layout = ox_layout_of(im, n);
     qc_tensor *in, *out;
     QRN_TRY(ox_same_shape(im, n, to));
+    ox_set_narrowed(im, n, like ? ox_input(im, n, 1)->narrowed : named == OX_F64);
     QRN_TRY(ox_in(im, n, 0, layout, &in));
     QRN_TRY(ox_out(im, n, 0, layout, &out));
     return ox_emit_cast(im, n, in, out);

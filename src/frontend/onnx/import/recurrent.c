@@ -301,6 +301,7 @@ static qrn_status import_rnn(ox_import *im, const ox_node *n) {
 
 const ox_importer ox_import_recurrent[] = {
     {"LSTM", "", import_lstm},
+    {"DynamicQuantizeLSTM", "com.microsoft", ox_import_dynamic_lstm},
     {"GRU", "", import_gru},
     {"RNN", "", import_rnn},
     {0},

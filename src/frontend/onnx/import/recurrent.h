@@ -45,6 +45,8 @@ qc_tensor *ox_zeros(ox_expr *e, uint32_t rank, const uint32_t *dims);
 // The initial state k (0: h, 1: c) of a direction: [B, H]; NULL when it is not given.
 qc_tensor *ox_initial(ox_expr *e, const ox_recurrent *r, uint32_t k, uint32_t dir);
 
+qrn_status ox_import_dynamic_lstm(ox_import *im, const ox_node *n); // recurrent_quant.c
+
 // The pass step by step, for what the QNN ops do not do.
 ox_pass ox_unroll(ox_expr *e, const ox_recurrent *r, uint32_t dir);
 

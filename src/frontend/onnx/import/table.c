@@ -35,9 +35,9 @@ static const struct {
         "MatMulInteger MaxRoiPool MaxUnpool Mod Mul NonMaxSuppression Or PRelu Pow QuantizeLinear "
         "RMSNormalization ReverseSequence STFT SequenceAt SequenceInsert "
         "SimplifiedLayerNormalization Sub SwiGLU TensorScatter Tile Xor "},
-    {3, " Col2Im DeformConv DynamicQuantizeMatMul GRU GatherBlockQuantized GroupNorm "
-        "GroupNormalization InstanceNormalization LSTM LinearAttention MatMulNBits OneHot RNN "
-        "Range RoiAlign RotaryEmbedding Scatter ScatterElements ScatterND Where "},
+    {3, " Col2Im DeformConv DynamicQuantizeLSTM DynamicQuantizeMatMul GRU GatherBlockQuantized "
+        "GroupNorm GroupNormalization InstanceNormalization LSTM LinearAttention MatMulNBits "
+        "OneHot RNN Range RoiAlign RotaryEmbedding Scatter ScatterElements ScatterND Where "},
     {5, " BatchNormalization MelWeightMatrix "},
     {8, " QLinearConv QLinearMatMul "},
 };

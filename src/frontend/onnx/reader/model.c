@@ -445,11 +445,7 @@ static qrn_status read_model(ox_reader *r, ox_bytes message) {
 static qrn_status parse(ox_model *m, const void *data, size_t size) {
     ox_reader r = {.model = m, .base = data};
     qrn_status s = read_model(&r, (ox_bytes){data, size});
-    if (s == QRN_OK)
-        return s;
-    char why[QRN_MESSAGE_MAX];
-    snprintf(why, sizeof why, "%s", qrn_message());
-    return QRN_FAIL(s, "%.500s: %s", m->path, why);
+    return s == QRN_OK ? QRN_OK : ox_fail_file(m->path, s, data, size);
 }
 
 qrn_status ox_model_new(const char *path, ox_model **out) {

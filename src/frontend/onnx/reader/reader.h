@@ -41,6 +41,8 @@ typedef struct ox_external {
 qrn_status ox_read_external_entry(ox_reader *r, ox_bytes message, ox_external *x);
 // Points t->data into the mapped file; t->bytes is set.
 qrn_status ox_read_external(ox_reader *r, const ox_external *x, ox_tensor *t);
+// format.c: the message of the failure behind the name of the file, or what the file is instead.
+qrn_status ox_fail_file(const char *path, qrn_status s, const void *data, size_t size);
 // An empty model.
 qrn_status ox_model_new(const char *path, ox_model **out);
 

@@ -230,6 +230,24 @@ static qrn_status shape_of(const ox_import *im, const ox_node *last, const char 
     return QRN_OK;
 }
 
+static qrn_status as_info(qrn_status s, const char *name, const shape *from, ox_info *out) {
+    QRN_TRY(s);
+    *out = (ox_info){.name = name, .has_shape = true, .rank = from->rank};
+    for (uint32_t i = 0; i < from->rank; i++)
+        out->dims[i] = from->dims[i];
+    return QRN_OK;
+}
+
+qrn_status ox_shape_inside(const ox_import *im, const char *name, ox_info *out) {
+    shape s = {0};
+    return as_info(shape_of(im, im->node, name, 0, &s), name, &s, out);
+}
+
+qrn_status ox_shape_behind(const ox_import *im, const ox_node *n, ox_info *out) {
+    shape s = {0};
+    return as_info(infer(im, n, n, 0, &s), n->out[0], &s, out);
+}
+
 qrn_status ox_check_assumed(const ox_import *im, const ox_node *last) {
     const ox_graph *g = im->model->graph;
     uintptr_t at = (uintptr_t)last;

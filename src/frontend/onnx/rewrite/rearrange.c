@@ -4,9 +4,10 @@
 // written: accelerators have no more than five. Dimensions of one element and neighbours that stay
 // together are no dimensions of their own, which mostly leaves few enough. Such a group is imported
 // as one node {x} -> y of our own domain with the dimensions of x (`split`), their new order
-// (`perm`) and the dimensions of y (`shape`). Dimensions must be declared. Quantized models have a
-// QuantizeLinear and a DequantizeLinear between the nodes, which go, too, where all quantized
-// values are of one kind.
+// (`perm`) and the dimensions of y (`shape`). Where dimensions are not declared the group waits
+// for its last node, when they are known, and is imported as it is if they do not fit. Quantized
+// models have a QuantizeLinear and a DequantizeLinear between the nodes, which go, too, where all
+// quantized values are of one kind.
 #include "frontend/onnx/driver/internal.h"
 
 #include <string.h>
@@ -113,9 +114,8 @@ static ox_attr *ints(ox_import *im, ox_attr *a, const char *name, const int64_t 
 }
 
 // The node in the place of the three; NULL: no memory.
-static ox_node *one_node(ox_import *im, const ox_node *first, const ox_node *last,
+static ox_node *one_node(ox_import *im, const ox_node *first, const ox_node *last, const ox_info *y,
                          const int64_t *split, const int64_t *order, uint32_t n) {
-    const ox_info *y = ox_declared(im, last->out[0]);
     ox_node *node = ox_alloc(im, sizeof *node);
     ox_attr *attrs = ox_alloc(im, 3 * sizeof *attrs);
     if (!node || !attrs || !ints(im, &attrs[0], "split", split, n) ||
@@ -133,23 +133,96 @@ static ox_node *one_node(ox_import *im, const ox_node *first, const ox_node *las
     return node;
 }
 
+// A group whose shapes are not known yet.
+typedef struct ox_waiting {
+    const ox_node *nodes[8]; // in the order of the graph; the last one is last
+    const ox_node *first, *transpose;
+    uint32_t n;
+    const struct ox_waiting *next;
+} ox_waiting;
+
+static const ox_node waits; // instead of the last node of such a group
+
+static void insert(ox_waiting *w, const ox_node *n) {
+    uint32_t i = w->n++;
+    for (; i && w->nodes[i - 1] > n; i--)
+        w->nodes[i] = w->nodes[i - 1];
+    w->nodes[i] = n;
+}
+
+static qrn_status wait(ox_import *im, const group *g, const ox_node *first,
+                       const ox_node *transpose, const ox_node *last) {
+    const ox_node *nodes = im->model->graph->nodes;
+    ox_waiting *w = ox_alloc(im, sizeof *w);
+    if (!w)
+        return ox_no_memory(im);
+    *w = (ox_waiting){.first = first, .transpose = transpose, .next = im->waiting};
+    insert(w, first);
+    insert(w, transpose);
+    for (uint32_t i = 0; i < g->n; i++)
+        insert(w, g->nodes[i]);
+    for (uint32_t i = 0; i < w->n; i++)
+        im->instead[w->nodes[i] - nodes] = &ox_left_out;
+    w->nodes[w->n++] = last;
+    im->instead[last - nodes] = &waits;
+    im->waiting = w;
+    return QRN_OK;
+}
+
+// The group as one node where the shapes that are known by now allow it, else one after the other.
+static qrn_status settle(ox_import *im, const ox_waiting *w) {
+    const ox_node *nodes = im->model->graph->nodes, *last = w->nodes[w->n - 1];
+    int64_t perm[OX_MAX_RANK], split[OX_MAX_RANK + 1] = {1}, order[OX_MAX_RANK + 1] = {0};
+    ox_info x, y;
+    bool known = ox_shape_inside(im, w->first->out[0], &x) == QRN_OK &&
+                 ox_shape_behind(im, last, &y) == QRN_OK;
+    uint32_t rank = ox_attr_ints(w->transpose, "perm", perm, OX_MAX_RANK);
+    uint32_t n = known && is_fixed(&x) && is_fixed(&y) && x.rank == rank
+                     ? join(&x, perm, split, order)
+                     : MOST + 1;
+    qrn_message_clear();
+    if (n <= MOST) {
+        im->instead[last - nodes] = one_node(im, w->first, last, &y, split, order, n);
+        return im->instead[last - nodes] ? QRN_OK : ox_no_memory(im);
+    }
+    for (uint32_t i = 0; i + 1 < w->n; i++) {
+        im->instead[w->nodes[i] - nodes] = NULL;
+        QRN_TRY(ox_import_one(im, w->nodes[i]));
+    }
+    im->instead[last - nodes] = NULL;
+    return QRN_OK;
+}
+
+qrn_status ox_settle(ox_import *im, const ox_node *n) {
+    const ox_graph *g = im->model->graph;
+    uintptr_t at = (uintptr_t)n;
+    if (!im->waiting || at < (uintptr_t)g->nodes || at >= (uintptr_t)(g->nodes + g->n_nodes) ||
+        im->instead[n - g->nodes] != &waits)
+        return QRN_OK;
+    for (const ox_waiting *w = im->waiting; w; w = w->next)
+        if (w->nodes[w->n - 1] == n)
+            return settle(im, w);
+    return QRN_OK;
+}
+
 static qrn_status look_at(ox_import *im, const ox_node *last) {
     const ox_node *nodes = im->model->graph->nodes;
     group g = {.n = 0};
     const ox_node *transpose = made_by(im, before_quantized(im, &g, last->in[0]), "Transpose");
     const ox_node *first =
         transpose ? made_by(im, before_quantized(im, &g, transpose->in[0]), "Reshape") : NULL;
-    const ox_info *x = first ? ox_declared(im, first->out[0]) : NULL;
     int64_t perm[OX_MAX_RANK], split[OX_MAX_RANK + 1] = {1}, order[OX_MAX_RANK + 1] = {0};
-    if (!is_fixed(x) || x->rank <= MOST || !is_fixed(ox_declared(im, last->out[0])) ||
-        ox_attr_ints(transpose, "perm", perm, OX_MAX_RANK) != x->rank || !is_order(perm, x->rank) ||
-        im->instead[transpose - nodes] || im->instead[first - nodes] ||
-        !fits_quantized(im, &g, first->in[0]))
+    uint32_t rank = first ? ox_attr_ints(transpose, "perm", perm, OX_MAX_RANK) : 0;
+    if (rank <= MOST || !is_order(perm, rank) || im->instead[transpose - nodes] ||
+        im->instead[first - nodes] || !fits_quantized(im, &g, first->in[0]))
         return QRN_OK;
-    uint32_t n = join(x, perm, split, order);
+    const ox_info *x = ox_declared(im, first->out[0]), *y = ox_declared(im, last->out[0]);
+    if (!is_fixed(x) || !is_fixed(y))
+        return wait(im, &g, first, transpose, last);
+    uint32_t n = x->rank == rank ? join(x, perm, split, order) : MOST + 1;
     if (n > MOST)
         return QRN_OK;
-    ox_node *node = one_node(im, first, last, split, order, n);
+    ox_node *node = one_node(im, first, last, y, split, order, n);
     if (!node)
         return ox_no_memory(im);
     im->instead[last - nodes] = node;

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+//
+// The names of formats that are not ONNX, for the message about a file that cannot be read: by the
+// bytes that such files begin with.
+#include "frontend/onnx/reader/reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct signature {
+    uint8_t at, n; // where the bytes are, and how many
+    const char *bytes;
+    const char *what;
+} signature;
+
+#define BYTES(text) sizeof(text) - 1, text
+
+static const signature signatures[] = {
+    {4, BYTES("TFL3"), "a .tflite model"},
+    {4, BYTES("ORTM"), "an .ort model of ONNX Runtime; use the .onnx file that it was made of"},
+    {4, BYTES("ET12"), "an ExecuTorch program (.pte)"},
+    {0, BYTES("PK\3\4"),
+     "a zip archive; of a PyTorch file (.pt, .pth) make an ONNX model with "
+     "torch.onnx.export"},
+    {0, BYTES("\x80\2"),
+     "a Python pickle; of a PyTorch file (.pt, .pth) make an ONNX model with "
+     "torch.onnx.export"},
+    {0, BYTES("\x80\4"),
+     "a Python pickle; of a PyTorch file (.pt, .pth) make an ONNX model with "
+     "torch.onnx.export"},
+    {0, BYTES("\x89HDF\r\n"), "an HDF5 file; of a Keras model make an ONNX model with tf2onnx"},
+    {0, BYTES("GGUF"), "a GGUF file; 'quern import' makes ONNX graphs of it"},
+    {0, BYTES("\x93NUMPY"), "a NumPy array"},
+    {0,
+     BYTES("\x7f"
+           "ELF"),
+     "a program or library"},
+    {0, BYTES("\x1f\x8b"), "compressed by gzip; unpack it first"},
+    {0, BYTES("version https://git-lfs"),
+     "a pointer of Git LFS; fetch the file with 'git lfs "
+     "pull'"},
+    {0, BYTES("<!DOCTYPE"), "an HTML page"},
+    {0, BYTES("<html"), "an HTML page"},
+    {0, BYTES("<?xml"), "an XML file; of an OpenVINO model use the ONNX model that it was made of"},
+    {8, BYTES("{\""), "a safetensors file: weights without a graph"},
+};
+
+static bool has(const uint8_t *data, size_t size, const signature *s) {
+    return size >= (size_t)s->at + s->n && memcmp(data + s->at, s->bytes, s->n) == 0;
+}
+
+// All of the first bytes are printed: no ONNX model is like that, whose first fields are numbers.
+static bool is_text(const uint8_t *data, size_t size) {
+    size_t n = size < 64 ? size : 64;
+    for (size_t i = 0; i < n; i++)
+        if ((data[i] < ' ' || data[i] > '~') && !memchr("\t\n\r", data[i], 3))
+            return false;
+    return n > 0;
+}
+
+static const char *foreign_format(const void *data, size_t size) {
+    for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++)
+        if (has(data, size, &signatures[i]))
+            return signatures[i].what;
+    return !size ? "an empty file" : is_text(data, size) ? "a text file" : NULL;
+}
+
+qrn_status ox_fail_file(const char *path, qrn_status s, const void *data, size_t size) {
+    char why[QRN_MESSAGE_MAX];
+    const char *other = s == QRN_E_MEM ? NULL : foreign_format(data, size);
+    if (other)
+        return QRN_FAIL(s, "%.500s: not an ONNX model but %s", path, other);
+    snprintf(why, sizeof why, "%s", qrn_message());
+    return QRN_FAIL(s, "%.500s: %s", path, why);
+}
