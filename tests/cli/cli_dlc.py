@@ -254,3 +254,27 @@ def test_cut_and_foreign_files_are_refused(tmp_path):
         z.writestr("model", "x")
     refuses(REFUSED, "show", path, says="multiple of 64")
     assert json.loads(topology([])) == {"tensors": [], "graphs": []}
+
+
+@pytest.mark.parametrize("scheme", ["a8w8", "a16w8", "w8"])
+def test_quantize_writes_a_file(scheme, tmp_path):
+    net = conv_net(tmp_path / "net.onnx")
+    x = np.random.default_rng(4).standard_normal((6, 1, 3, 6, 5)).astype(np.float32)
+    np.savez(tmp_path / "x.npz", x=x)
+    command = ("quantize", net, "-s", scheme, "-c", tmp_path / "x.npz")
+    ok(*command, "-o", tmp_path / "q.onnx")
+    before = set(tmp_path.iterdir())
+    assert "q.dlc" in ok(*command, "-o", tmp_path / "q.dlc").stdout
+    assert set(tmp_path.iterdir()) == before | {tmp_path / "q.dlc"}
+    assert "graph net" in ok("show", tmp_path / "q.dlc").stdout
+    chip = ("-b", "htp", "--soc", "SM8650")
+    got = results(tmp_path / "q.dlc", {"x": x[0]}, tmp_path, *chip)
+    assert np.array_equal(got, results(tmp_path / "q.onnx", {"x": x[0]}, tmp_path, *chip))
+    want = ReferenceEvaluator(str(net)).run(None, {"x": x[0]})[0]
+    assert np.abs(got - want).max() < 0.05 * np.abs(want).max()
+
+
+def test_quantize_to_a_file_takes_one_model(tmp_path):
+    net = conv_net(tmp_path / "net.onnx")
+    refuses(USAGE, "quantize", net, net, "-r", "-o", tmp_path / "q.dlc", says="one model")
+    assert not (tmp_path / "q.dlc").exists()

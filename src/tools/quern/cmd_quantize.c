@@ -3,38 +3,15 @@
 // quern quantize: a float model in, a quantized one out. Calibrates, plans, writes, and says how
 // far the result is from the float model.
 #include "quantizer/declare.h"
-#include "quantizer/write.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/llm_files.h"
-#include "tools/quern/quantize_calibrate.h"
 #include "tools/quern/quantize_check.h"
-#include "tools/quern/quantize_mixed.h"
-#include "tools/quern/quantize_overrides.h"
-#include "tools/quern/quantize_repair.h"
+#include "tools/quern/quantize_job.h"
 #include "tools/quern/report.h"
-#include "tools/quern/samples.h"
 
 #include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#define MOST_ROUNDS 3     // of taking nodes out that have no integer form
-#define LARGE (64u << 20) // bytes of constants from which on they lie in a file of their own
-
-typedef struct quantize_options {
-    qt_input_options in;
-    qt_text_options text;
-    qt_override_options single;
-    qt_calibration_options run;
-    qt_mixed_options mixed;
-    const char *output, *calibration, *scheme, *activations, *weights, *method, *soc, *repair;
-    uint64_t block, threads;
-    double percentile, float_below;
-    bool symmetric, per_tensor, all_integers, float_states, no_check, json, quiet;
-} quantize_options;
-
-#define AT(field) offsetof(quantize_options, field)
+#define AT(field) offsetof(qt_quantize_options, field)
 
 static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
@@ -76,8 +53,8 @@ static const qt_flag data_flags[] = {
      "random calibration data, for a first try only"},
     {"seed", 0, QT_COUNT, "N", AT(in.seed), NULL, "seed of the random data"},
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert data of another type"},
-    QT_DIM_FLAG(quantize_options, in),
-    QT_CALIBRATION_FLAGS(quantize_options, run),
+    QT_DIM_FLAG(qt_quantize_options, in),
+    QT_CALIBRATION_FLAGS(qt_quantize_options, run),
     {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy",
      "how ranges are chosen (default minmax)"},
     {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
@@ -85,37 +62,11 @@ static const qt_flag data_flags[] = {
     {0},
 };
 
-static const qt_flag single_flags[] = {QT_OVERRIDE_FLAGS(quantize_options, single), {0}};
+static const qt_flag single_flags[] = {QT_OVERRIDE_FLAGS(qt_quantize_options, single), {0}};
 
-static const qt_flag mixed_flags[] = {QT_MIXED_FLAGS(quantize_options, mixed), {0}};
+static const qt_flag mixed_flags[] = {QT_MIXED_FLAGS(qt_quantize_options, mixed), {0}};
 
-static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(quantize_options, in), {0}};
-
-// One model on its way.
-typedef struct subject {
-    const char *path;
-    char *target;    // file to write
-    ox_model *model; // repaired
-    qt_repaired repaired;
-    qz_graph *graph;
-    qz_encodings *given; // of a file, or NULL
-    ox_writer bytes;
-    qz_written written;
-    uint32_t n_parts, n_refused; // on the HTP
-} subject;
-
-typedef struct job {
-    const quantize_options *opt;
-    qz_scheme scheme;
-    uint32_t repairs; // qz_repair bits
-    subject *models;
-    size_t n;
-    qt_samples samples;
-    qz_encodings *exported; // or NULL
-    char *weights_path;     // NULL: constants are in the models
-    char *state_path;       // of the calibration so far, NULL: it is not kept
-    const char *weights_name;
-} job;
+static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(qt_quantize_options, in), {0}};
 
 static int failed(const char *path, int code) {
     qt_error("%s: %s", path, qrn_message());
@@ -127,153 +78,13 @@ static int no_memory(void) {
     return QT_EXIT_FAILURE;
 }
 
-// --- what is asked for
-
-static int read_scheme(const quantize_options *o, qz_scheme *s) {
-    if (o->scheme && (o->activations || o->weights)) {
-        qt_error("--scheme excludes --activations and --weights");
-        return QT_EXIT_USAGE;
-    }
-    const char *a = o->activations ? o->activations : o->scheme ? o->scheme : "a8w8";
-    const char *w = o->weights ? o->weights : o->scheme ? strchr(o->scheme, 'w') : "w8";
-    if (o->scheme && strcmp(o->scheme, "float") == 0) // repaired only
-        w = "w32";
-    *s = (qz_scheme){.act_bits = a[0] != 'a'   ? 0
-                                 : a[1] == '1' ? 16
-                                               : 8,
-                     .weight_bits = (unsigned)strtoul(w + 1, NULL, 10),
-                     .block = (uint32_t)o->block,
-                     .symmetric = o->symmetric,
-                     .per_tensor = o->per_tensor,
-                     .float_below_db = o->all_integers      ? 0
-                                       : o->float_below > 0 ? o->float_below
-                                                            : 40,
-                     .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
-    if (o->calibration && o->text.text) {
-        qt_error("--calibration and --text exclude each other");
-        return QT_EXIT_USAGE;
-    }
-    bool samples = o->calibration || o->text.text || o->in.random || o->run.merged.n;
-    s->only_given = o->single.encodings && !samples;
-    if (s->act_bits && !samples && !o->single.encodings) {
-        qt_error("--calibration DATA is needed: ranges of activations follow from samples (or "
-                 "--text for a language model, --encodings for those of a file, --random to try "
-                 "things out)");
-        return QT_EXIT_USAGE;
-    }
-    if (o->per_tensor && o->block) {
-        qt_error("--per-tensor and --block exclude each other");
-        return QT_EXIT_USAGE;
-    }
-    if (s->weight_bits == 16 && s->act_bits == 8) {
-        qt_error("16-bit weights need 16-bit activations: choose a16w16");
-        return QT_EXIT_USAGE;
-    }
-    if (o->block && (o->block < 8 || o->block > 4096 || (o->block & (o->block - 1)))) {
-        qt_error("--block %llu: expected a power of two from 8 to 4096",
-                 (unsigned long long)o->block);
-        return QT_EXIT_USAGE;
-    }
-    if (s->tail < 0 || s->tail > 0.1) {
-        qt_error("--percentile %g: expected 90 to 100", o->percentile);
-        return QT_EXIT_USAGE;
-    }
-    static const char *const methods[] = {[QZ_MINMAX] = "minmax",
-                                          [QZ_PERCENTILE] = "percentile",
-                                          [QZ_LEAST_ERROR] = "mse",
-                                          [QZ_SQNR] = "sqnr",
-                                          [QZ_ENTROPY] = "entropy"};
-    for (size_t i = 0; o->method && i < sizeof methods / sizeof methods[0]; i++)
-        if (strcmp(o->method, methods[i]) == 0)
-            s->method = (qz_method)i;
-    return QT_EXIT_OK;
-}
-
-static int check_usage(const quantize_options *o, size_t n_models) {
-    if (o->single.exported && n_models > 1) {
-        qt_error("--export-encodings goes with one model, found %zu", n_models);
-        return QT_EXIT_USAGE;
-    }
-    if (!o->output == !o->run.only) {
-        qt_error(o->output ? "--output and --calibrate-only exclude each other"
-                           : "no output: use --output FILE");
-        return QT_EXIT_USAGE;
-    }
-    if (o->run.only && n_models > 1) {
-        qt_error("--calibrate-only goes with one model, found %zu", n_models);
-        return QT_EXIT_USAGE;
-    }
-    if (o->single.version && !o->single.exported) {
-        qt_error("--encodings-version needs --export-encodings: the file to write");
-        return QT_EXIT_USAGE;
-    }
-    return QT_EXIT_OK;
-}
-
-// --- files
-
-static const char *base_name(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
-static char *join(const char *folder, const char *name, const char *ending) {
-    size_t n = strlen(folder) + strlen(name) + strlen(ending) + 2;
-    char *path = malloc(n);
-    if (path)
-        snprintf(path, n, "%s%s%s%s", folder, folder[0] ? "/" : "", name, ending);
-    return path;
-}
-
-// The calibration so far lies beside the output, unless that is a device or pipe.
-static int name_state(job *j) {
-    struct stat st;
-    const char *out = j->opt->output;
-    if (out && stat(out, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
-        return QT_EXIT_OK;
-    j->state_path = out ? join("", out, ".calibration") : strdup(j->opt->run.only);
-    return j->state_path ? QT_EXIT_OK : no_memory();
-}
-
-static int name_targets(job *j, const qt_list *args) {
-    const char *out = j->opt->output;
-    size_t bytes = 0;
-    if (name_state(j) != QT_EXIT_OK)
-        return QT_EXIT_FAILURE;
-    if (!out)
-        return QT_EXIT_OK;
-    if (j->n > 1 && !qt_make_dir(out))
-        return QT_EXIT_FAILURE;
-    for (size_t i = 0; i < j->n; i++) {
-        subject *m = &j->models[i];
-        const ox_graph *g = m->model->graph;
-        m->target = j->n > 1 ? join(out, base_name(args->items[i]), "") : strdup(out);
-        if (!m->target)
-            return no_memory();
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(j->models[k].target, m->target) == 0) {
-                qt_error("two models are called %s: rename one", base_name(m->target));
-                return QT_EXIT_USAGE;
-            }
-        for (uint32_t k = 0; k < g->n_constants; k++)
-            bytes += g->constants[k].bytes * j->scheme.weight_bits / 32;
-    }
-    if (j->n == 1 && bytes < LARGE)
-        return QT_EXIT_OK;
-    j->weights_path = j->n > 1 ? join(out, "weights", ".data") : join("", out, ".data");
-    if (!j->weights_path)
-        return no_memory();
-    j->weights_name = base_name(j->weights_path);
-    return QT_EXIT_OK;
-}
-
-static int open_models(job *j, const qt_list *args) {
+static int open_models(qt_quantize_job *j, const qt_list *args) {
     j->n = args->n;
     j->models = calloc(args->n, sizeof *j->models);
     if (!j->models)
         return no_memory();
     for (size_t i = 0; i < args->n; i++) {
-        subject *m = &j->models[i];
+        qt_quantize_model *m = &j->models[i];
         m->path = args->items[i];
         int code = qt_open_shaped(m->path, &j->opt->in, &m->model);
         if (code == QT_EXIT_OK)
@@ -286,14 +97,14 @@ static int open_models(job *j, const qt_list *args) {
         if (code != QT_EXIT_OK)
             return code;
     }
-    return name_targets(j, args);
+    return qt_quantize_name(j, args);
 }
 
 // --- calibration
 
-static int open_samples(job *j) {
-    const quantize_options *o = j->opt;
-    const subject *m = &j->models[0];
+static int open_samples(qt_quantize_job *j) {
+    const qt_quantize_options *o = j->opt;
+    const qt_quantize_model *m = &j->models[0];
     bool random = o->in.random && !o->text.text && !o->calibration && !o->run.merged.n;
     int code = QT_EXIT_OK;
     if (random)
@@ -310,8 +121,8 @@ static int open_samples(job *j) {
 }
 
 // Several graphs of one model would need the same factors.
-static int equalize(job *j) {
-    subject *m = &j->models[0];
+static int equalize(qt_quantize_job *j) {
+    qt_quantize_model *m = &j->models[0];
     if (j->n > 1 || !j->samples.in.n_sets)
         return QT_EXIT_OK;
     int code = qt_repair_equalize(m->path, j->repairs, &j->scheme, &j->samples, m->model, &m->graph,
@@ -322,9 +133,9 @@ static int equalize(job *j) {
 }
 
 // The first model runs; of the others only the shapes are needed.
-static int calibrate(job *j) {
+static int calibrate(qt_quantize_job *j) {
     for (size_t i = 0; i < j->n; i++) {
-        subject *m = &j->models[i];
+        qt_quantize_model *m = &j->models[i];
         const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
                                     .grams = i == 0 && j->scheme.weight_bits == 4,
@@ -350,9 +161,9 @@ static int calibrate(job *j) {
     return QT_EXIT_OK;
 }
 
-static int plan(job *j) {
+static int plan(qt_quantize_job *j) {
     for (size_t i = 0; i < j->n; i++) {
-        subject *m = &j->models[i];
+        qt_quantize_model *m = &j->models[i];
         qrn_status s = qz_plan_shares(m->graph, &j->scheme);
         if (s == QRN_OK && i > 0)
             s = qz_plan_alike(m->graph, j->models[0].graph);
@@ -368,10 +179,8 @@ static int plan(job *j) {
     return QT_EXIT_OK;
 }
 
-static const char *soc_of(const job *j) { return j->opt->soc ? j->opt->soc : "SM8650"; }
-
 // The precision of each layer, instead of one scheme for all.
-static int search(job *j) {
+static int search(qt_quantize_job *j) {
     const qt_mixed_task task = {.opt = &j->opt->mixed,
                                 .path = j->models[0].path,
                                 .output = j->opt->output,
@@ -379,87 +188,21 @@ static int search(job *j) {
                                 .graph = j->models[0].graph,
                                 .scheme = &j->scheme,
                                 .samples = &j->samples,
-                                .soc = soc_of(j),
+                                .soc = qt_quantize_soc(j),
                                 .threads = j->opt->threads,
                                 .quiet = j->opt->quiet || j->opt->json};
     return qt_mixed_search(&task);
 }
 
-// --- results
-
-// An empty list for each round of writing.
-static qrn_status list_exported(job *j) {
-    qz_encodings_free(j->exported);
-    j->exported = NULL;
-    return j->opt->single.exported ? qz_encodings_create(&j->exported) : QRN_OK;
-}
-
-static int write_models(job *j) {
-    qz_weights_file *weights = NULL;
-    if (j->weights_path && qz_weights_begin(j->weights_path, j->weights_name, &weights) != QRN_OK) {
-        qt_error("%s", qrn_message());
-        return QT_EXIT_FAILURE;
-    }
-    for (size_t i = 0; i < j->n; i++) {
-        subject *m = &j->models[i];
-        qt_progress("writing", i, j->n);
-        if (list_exported(j) != QRN_OK || qz_write(m->graph, &j->scheme, weights, &m->bytes,
-                                                   j->exported, &m->written) != QRN_OK) {
-            qz_weights_abort(weights);
-            return failed(m->path, m->given ? QT_EXIT_REFUSED : QT_EXIT_FAILURE);
-        }
-    }
-    qt_progress(NULL, 0, 0);
-    if (weights && qz_weights_commit(weights) != QRN_OK) {
-        qt_error("%s", qrn_message());
-        return QT_EXIT_FAILURE;
-    }
-    for (size_t i = 0; i < j->n; i++) {
-        const qt_part whole = {j->models[i].bytes.data, j->models[i].bytes.n};
-        if (!qt_write_file(j->models[i].target, &whole, 1))
-            return QT_EXIT_FAILURE;
-        ox_writer_free(&j->models[i].bytes);
-    }
-    return QT_EXIT_OK;
-}
-
-static void keep_float(void *model, const char *node) {
-    subject *m = model;
-    m->n_refused++;
-    qz_plan_float(m->graph, node);
-}
-
-// Writes the models, and again where the HTP refuses nodes: those that have no integer form stay
-// float, which may be all that is in their way.
-static int write_and_check(job *j) {
-    for (int round = 0;; round++) {
-        uint32_t before = 0, refused = 0;
-        for (size_t i = 0; i < j->n; i++)
-            before += j->models[i].n_refused;
-        int code = write_models(j);
-        for (size_t i = 0; code == QT_EXIT_OK && !j->opt->no_check && i < j->n; i++) {
-            subject *m = &j->models[i];
-            m->n_refused = 0;
-            code = qt_quantized_parts(m->target, soc_of(j), keep_float, m, &m->n_parts);
-            refused += m->n_refused;
-        }
-        if (code != QT_EXIT_OK || refused == 0 || round == MOST_ROUNDS || !j->scheme.act_bits ||
-            (round && refused >= before))
-            return code;
-        for (size_t i = 0; i < j->n; i++)
-            if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
-                return failed(j->models[i].path, QT_EXIT_FAILURE);
-    }
-}
-
-static int report(job *j) {
+static int report(qt_quantize_job *j) {
     json_t *list = j->opt->json ? json_array() : NULL;
     int code = QT_EXIT_OK;
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
-        const subject *m = &j->models[i];
+        const qt_quantize_model *m = &j->models[i];
         qt_quantized q = {.path = m->target,
+                          .shown = j->onnx ? j->opt->output : m->target,
                           .model = m->repaired.original,
-                          .soc = soc_of(j),
+                          .soc = qt_quantize_soc(j),
                           .threads = j->opt->threads,
                           .samples = i == 0 && j->samples.in.n_sets ? &j->samples : NULL,
                           .written = &m->written,
@@ -477,7 +220,8 @@ static int report(job *j) {
     return code == QT_EXIT_OK ? qt_close_stdout() : code;
 }
 
-static void release(job *j) {
+static void release(qt_quantize_job *j) {
+    qt_quantize_clean(j);
     for (size_t i = 0; j->models && i < j->n; i++) {
         ox_writer_free(&j->models[i].bytes);
         qz_graph_destroy(j->models[i].graph);
@@ -489,16 +233,17 @@ static void release(job *j) {
     qz_encodings_free(j->exported);
     qt_samples_close(&j->samples);
     free(j->models);
+    free(j->onnx);
     free(j->weights_path);
     free(j->state_path);
 }
 
 static int run(const void *options, const qt_list *args) {
-    job j = {.opt = options};
+    qt_quantize_job j = {.opt = options};
     qt_set_quiet(j.opt->quiet);
-    int code = check_usage(j.opt, args->n);
+    int code = qt_quantize_usage(j.opt, args->n);
     if (code == QT_EXIT_OK)
-        code = read_scheme(j.opt, &j.scheme);
+        code = qt_quantize_scheme(j.opt, &j.scheme);
     if (code == QT_EXIT_OK)
         code = qt_read_repairs(j.opt->repair, &j.opt->single, &j.opt->run, &j.scheme, &j.repairs);
     if (code == QT_EXIT_OK)
@@ -526,11 +271,13 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK && j.opt->mixed.on && qz_plan_encodings(j.models[0].graph, &j.scheme))
         code = failed(j.models[0].path, QT_EXIT_FAILURE);
     if (code == QT_EXIT_OK)
-        code = write_and_check(&j);
+        code = qt_quantize_write(&j);
     if (code == QT_EXIT_OK && j.exported)
         code = qt_overrides_export(&j.opt->single, j.exported);
     if (code == QT_EXIT_OK && j.n > 1)
         code = qt_llm_files_copy(j.models[0].path, j.opt->output);
+    if (code == QT_EXIT_OK)
+        code = qt_quantize_dlc(&j);
     if (code == QT_EXIT_OK && !j.opt->quiet)
         code = report(&j);
     release(&j);
@@ -545,7 +292,8 @@ const qt_command qt_quantize_command = {
     .max_args = 16,
     .about = "Calibrates a float model with samples and writes a quantized ONNX model "
              "(QuantizeLinear and DequantizeLinear nodes) that runs on the HTP and in ONNX "
-             "Runtime. Reports the SQNR of its outputs against the float model.\nSeveral models, "
+             "Runtime; with an output that ends in .dlc, a DLC file. Reports the SQNR of its "
+             "outputs against the float model.\nSeveral models, "
              "such as prefill and decode graphs of a language model, are calibrated with the first "
              "one: they must have the same structure and may differ in shapes. They share a file "
              "of weights and the encodings of their states (past_X, new_X).",
@@ -560,6 +308,6 @@ const qt_command qt_quantize_command = {
                   "With the encodings of AIMET, without samples."},
                  {"quern quantize prefill.onnx decode.onnx -o a16w8 -s a16w8 -c text.npz",
                   "A language model."}},
-    .options_size = sizeof(quantize_options),
+    .options_size = sizeof(qt_quantize_options),
     .run = run,
 };

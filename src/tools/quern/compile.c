@@ -425,7 +425,7 @@ static int compile(job *j, const qt_list *args) {
         code = QT_EXIT_FAILURE;
     if (code == QT_EXIT_OK)
         code = write_adapters(j);
-    return code == QT_EXIT_OK ? report(j) : code;
+    return code == QT_EXIT_OK && !j->opt->silent ? report(j) : code;
 }
 
 int qt_compile_models(const qt_compile_options *options, const qt_list *args) {

@@ -18,6 +18,7 @@ typedef struct qt_compile_options {
     qt_list updatable, adapters; // of constants; files with other values for them
     uint64_t vtcm_mb, level, hvx_threads, cores;
     bool dlbc, json;
+    bool silent; // no report: the caller has one
 } qt_compile_options;
 
 // Compiles models to one context binary and prints a report. QT_EXIT_OK or another code after a

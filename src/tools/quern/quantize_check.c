@@ -112,7 +112,7 @@ static int compare(const qt_quantized *q, const ox_model *m, checked *c) {
 static void print_text(const qt_quantized *q, const checked *c) {
     char size[32];
     qt_print("%s%s%s  %u tensors quantized, %u stay float, constants %s\n", qt_style_on(QT_BOLD),
-             q->path, qt_style_off(), q->written->n_quantized, q->written->n_float,
+             q->shown, qt_style_off(), q->written->n_quantized, q->written->n_float,
              qt_bytes_text((double)q->written->weight_bytes, size, sizeof size));
     if (!q->n_parts && !q->n_refused)
         return;
@@ -134,7 +134,7 @@ static json_t *as_json(const qt_quantized *q, const checked *c) {
                               json_pack("{s:o,s:o,s:o}", "name", qt_json_text(c->outputs[i].name),
                                         "sqnr_db", qt_json_number(qt_sqnr_db(&c->outputs[i].c)),
                                         "cosine", qt_json_number(qt_cosine(&c->outputs[i].c))));
-    return json_pack("{s:o,s:I,s:I,s:I,s:o,s:I,s:o}", "model", qt_json_text(q->path), "quantized",
+    return json_pack("{s:o,s:I,s:I,s:I,s:o,s:I,s:o}", "model", qt_json_text(q->shown), "quantized",
                      (json_int_t)q->written->n_quantized, "float", (json_int_t)q->written->n_float,
                      "constant_bytes", (json_int_t)q->written->weight_bytes, "partitions",
                      q->check ? json_integer((json_int_t)q->n_parts) : json_null(), "refused",

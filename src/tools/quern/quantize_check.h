@@ -11,6 +11,7 @@
 
 typedef struct qt_quantized {
     const char *path;      // of the quantized model
+    const char *shown;     // what the report calls it
     const ox_model *model; // the float one
     const char *soc;
     uint64_t threads;
