@@ -10,11 +10,17 @@
 #include <stdint.h>
 #include <string.h>
 
-// Bytes of a block, and of one of an arena that holds much already: large pages fit such a block
-// (mem.c), and what is not used of it costs no memory.
-#define BLOCK_BYTES ((size_t)16 * 1024)
-#define MUCH_BYTES ((size_t)1 << 20)
-#define LARGE_BLOCK_BYTES ((size_t)8 << 20)
+// Bytes of a block: the more an arena holds, the larger are its blocks. What is not used of one
+// costs no memory, except in large pages, which the largest blocks have (mem.c): those are for
+// arenas beside which such a page is small.
+static const struct {
+    size_t below; // bytes that an arena holds
+    size_t bytes; // of its next block
+} blocks[] = {
+    {(size_t)1 << 20, (size_t)16 << 10},
+    {(size_t)16 << 20, (size_t)1 << 20},
+    {SIZE_MAX, (size_t)8 << 20},
+};
 #ifdef QRN_ASAN
 #define ALL_OWN true
 #else
@@ -52,6 +58,13 @@ void qrn_arena_destroy(qrn_arena *a) {
     qrn_free(a);
 }
 
+static size_t block_bytes(const qrn_arena *a) {
+    uint32_t i = 0;
+    while (a->used >= blocks[i].below && i + 1 < sizeof blocks / sizeof *blocks)
+        i++;
+    return blocks[i].bytes;
+}
+
 static block *new_block(size_t cap) {
     size_t total;
     if (!qrn_add_size(sizeof(block), cap, &total))
@@ -77,7 +90,7 @@ void *qrn_arena_reserve(qrn_arena *a, size_t size_bytes) {
     block *b = a->head;
     size_t at = b ? (b->used + align - 1) / align * align : 0;
     if (ALL_OWN || !b || at > b->cap || b->cap - at < need) {
-        size_t cap = a->used < MUCH_BYTES ? BLOCK_BYTES : LARGE_BLOCK_BYTES;
+        size_t cap = block_bytes(a);
         bool own = ALL_OWN || need > cap / 4; // keep filling the current block after a large object
         block *n = new_block(own ? need : cap);
         if (!n)

@@ -23,8 +23,8 @@ typedef struct cache {
 typedef struct runner {
     const ql_graph *g;
     ql_signature at;
-    cache *past; // NULL: none
-    void **in, **out;
+    cache *past;      // NULL: none
+    void **in, **out; // those of out are set while it is executed, unless it has one token
 } runner;
 
 struct ql_model {
@@ -109,9 +109,8 @@ static qrn_status make_runner(ql_model *m, runner *r) {
     for (uint32_t i = 0; i < g->n_inputs; i++)
         if (!r->in[i] && !(r->in[i] = own(m, ql_tensor_bytes(&g->inputs[i]))))
             return no_memory();
-    for (uint32_t i = 0; i < g->n_outputs; i++)
-        if ((i != r->at.logits || r->at.tokens == 1) &&
-            !(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
+    for (uint32_t i = 0; i < g->n_outputs && r->at.tokens == 1; i++)
+        if (!(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
             return no_memory();
     return QRN_OK;
 }
@@ -355,22 +354,35 @@ static qrn_status check_feed(const ql_model *m, const uint32_t *tokens, uint32_t
     return QRN_OK;
 }
 
-// Logits of a chunk of tokens are large, and one row of them is wanted: they have memory while the
-// graph is executed.
+// Results of a chunk of tokens are large, and a row of logits and what goes to the caches is all
+// that is wanted of them: they have memory while the graph is executed. NULL: there is none.
+static void *lend_outputs(const runner *r) {
+    size_t all = 0;
+    for (uint32_t i = 0; i < r->g->n_outputs; i++)
+        if (!qrn_add_size(all, ql_tensor_bytes(&r->g->outputs[i]), &all) ||
+            !qrn_add_size(all, QRN_ALIGN, &all))
+            return NULL;
+    char *room = qrn_alloc(all), *to = room;
+    for (uint32_t i = 0; room && i < r->g->n_outputs; i++) {
+        r->out[i] = to;
+        to += (ql_tensor_bytes(&r->g->outputs[i]) + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;
+    }
+    return room;
+}
+
 static qrn_status execute(ql_model *m, const runner *r, uint32_t count) {
     const ql_tensor *t = &r->g->outputs[r->at.logits];
-    void **logits = &r->out[r->at.logits];
-    bool kept = *logits != NULL;
-    if (!kept && !(*logits = qrn_alloc(ql_tensor_bytes(t))))
+    void *lent = r->at.tokens > 1 ? lend_outputs(r) : NULL;
+    if (r->at.tokens > 1 && !lent)
         return no_memory();
     qrn_status s = r->g->execute(r->g->ctx, (const void *const *)r->in, r->out);
-    if (s == QRN_OK)
-        ql_tensor_load(t, *logits, r->at.logit_rows == 1 ? 0 : (size_t)(count - 1) * r->at.vocab,
-                       r->at.vocab, m->logits);
-    if (!kept) {
-        qrn_free(*logits);
-        *logits = NULL;
+    if (s == QRN_OK) {
+        ql_tensor_load(t, r->out[r->at.logits],
+                       r->at.logit_rows == 1 ? 0 : (size_t)(count - 1) * r->at.vocab, r->at.vocab,
+                       m->logits);
+        keep(m, r, count);
     }
+    qrn_free(lent);
     return s;
 }
 
@@ -391,7 +403,6 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
         fill_angles(m, r);
         fill_mask(m, r, count);
         QRN_TRY(execute(m, r, count));
-        keep(m, r, count);
         m->position += count;
         out->done += count;
         out->executions++;

@@ -113,8 +113,14 @@ int qt_binary_copy(const char *path, const void *bytes, size_t n, qt_binary *out
     return finish(path, s == QRN_OK ? describe(&b) : s, &b, out);
 }
 
-void qt_binary_close(qt_binary *b) {
+void qt_binary_forget(qt_binary *b) {
     qc_system_close(b->system);
+    b->system = NULL;
+    b->info = NULL;
+}
+
+void qt_binary_close(qt_binary *b) {
+    qt_binary_forget(b);
     ox_model_close(b->around);
     free(b->copy);
     qrn_file_unmap(&b->file);

@@ -29,6 +29,8 @@ bool qt_is_binary(const char *path);
 int qt_binary_open(const char *path, qt_binary *out);
 // The same for bytes inside of another file, which are copied.
 int qt_binary_copy(const char *path, const void *bytes, size_t n, qt_binary *out);
+// Gives up `info`, which takes memory as a compiled graph does; the bytes stay.
+void qt_binary_forget(qt_binary *b);
 void qt_binary_close(qt_binary *b); // a cleared one is fine
 
 // The graph of that name; the only one for NULL. QT_EXIT_OK or another code after a message.

@@ -248,7 +248,9 @@ static int open_binary(qt_llm_graphs *l, const char *file) {
     if (code != QT_EXIT_OK)
         return code;
     l->n_binaries++;
-    return load_binary(l, file, b);
+    code = load_binary(l, file, b);
+    qt_binary_forget(&b->binary);
+    return code;
 }
 
 // --- ExecuTorch programs
