@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from sides import OnnxRuntime, Ours, Provider, Refused
+from sides import OnnxRuntime, Ours, OwnProvider, Provider, Refused
 
 N_TIMES = 5
 
@@ -26,7 +26,8 @@ def of_ours(quern, model, backend, soc, threads):
 
 
 def of_session(kind, model, threads, library="", soc=""):
-    """{"session", "run"} of onnxruntime ("cpu") or of its QNN provider on a library of ours."""
+    """{"session", "run"} of onnxruntime ("cpu"), or with a library of ours below our provider
+    ("quern") or the one of the onnxruntime-qnn package ("qnn")."""
     done = subprocess.run([sys.executable, __file__, kind, str(model), str(threads), str(library),
                            str(soc)], capture_output=True, text=True,
                           env={**os.environ, "QUERN_THREADS": str(threads)})
@@ -49,14 +50,16 @@ def best(sides, turns=N_TIMES):
 
 
 def measure(quern, lib, model, backend, soc, threads):
-    """{"ours", "peer", and "provider" where the package is installed: parts}"""
+    """{"ours", "peer", and of the providers that take the model "provider" and "public": parts}"""
     sides = {"ours": lambda: of_ours(quern, model, backend, soc, threads),
              "peer": lambda: of_session("cpu", model, threads)}
     library = lib / f"libQnn{backend.capitalize()}.so"
-    if Provider.package():
+    for name, kind in (("provider", "quern"), ("public", "qnn")):
+        def side(kind=kind):
+            return of_session(kind, model, threads, library, soc or "")
         try:
-            of_session("qnn", model, threads, library, soc or "")
-            sides["provider"] = lambda: of_session("qnn", model, threads, library, soc or "")
+            side()
+            sides[name] = side
         except Refused:
             pass  # a column that stays empty
     return best(sides)
@@ -64,8 +67,8 @@ def measure(quern, lib, model, backend, soc, threads):
 
 def child(kind, model, threads, library, soc):
     options = {"soc_model": soc} if soc else {}
-    side = (Provider(model, library, **options) if kind == "qnn"
-            else OnnxRuntime(model, int(threads)))
+    side = (OnnxRuntime(model, int(threads)) if kind == "cpu" else
+            {"qnn": Provider, "quern": OwnProvider}[kind](model, library, **options))
     print(json.dumps({"session": side.load_ms, "run": side(1)["min_ms"]}))
 
 

@@ -164,10 +164,12 @@ class Provider(OnnxRuntime):
         file = cls.package() and cls.package() / f"libQnn{backend.capitalize()}.so"
         return file if file and file.exists() else None
 
+    def plugin(self):
+        return self.package() / "libonnxruntime_providers_qnn.so"
+
     def prepare(self):
         if not any(d.ep_name == self.NAME for d in ort.get_ep_devices()):
-            ort.register_execution_provider_library(
-                self.NAME, str(self.package() / "libonnxruntime_providers_qnn.so"))
+            ort.register_execution_provider_library(self.NAME, str(self.plugin()))
 
     def open(self, model, options):
         device = next(d for d in ort.get_ep_devices() if d.ep_name == self.NAME
@@ -176,6 +178,14 @@ class Provider(OnnxRuntime):
         for key, value in self.config.items():
             options.add_session_config_entry(key, value)
         return ort.InferenceSession(str(model), options)
+
+
+class OwnProvider(Provider):
+    """The same with our own provider, beside the library."""
+    NAME = "QuernExecutionProvider"
+
+    def plugin(self):
+        return Path(self.options["backend_path"]).with_name("libonnxruntime_providers_quern.so")
 
 
 def random_feed(session, seed=0):

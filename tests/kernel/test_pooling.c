@@ -58,7 +58,12 @@ static layer random_layer(qrn_dtype t) {
     l.y = l.x;
     l.y.quant = &l.yq;
     l.x.dims[3] = l.y.dims[3] = channels;
-    for (uint32_t i = 0; i < 2; i++) {
+    bool whole = qrn_dtypes[t].bits == 8 && between(0, 9) == 0; // one large window
+    for (uint32_t i = 0; whole && i < 2; i++) {
+        l.x.dims[1 + i] = l.args.size[i] = between(60, 90);
+        l.args.stride[i] = l.y.dims[1 + i] = 1;
+    }
+    for (uint32_t i = 0; !whole && i < 2; i++) {
         l.args.size[i] = between(1, 4);
         l.args.stride[i] = between(1, 3);
         l.args.before[i] = between(0, l.args.size[i] - 1);

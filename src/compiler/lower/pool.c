@@ -60,9 +60,10 @@ static qrn_status lower_avg(qrn_lowering *lo, const qrn_node *n) {
     qrn_val in, out;
     uint64_t cells = 1;
     QRN_TRY(pool_args(n, &args));
-    for (uint32_t i = 0; i < args.n_spatial && cells <= QRN_POOL_CELLS; i++)
+    uint32_t most = qrn_pool_cells_most(x->dtype, x->quant.offset);
+    for (uint32_t i = 0; i < args.n_spatial && cells <= most; i++)
         cells *= args.size[i];
-    if (cells > QRN_POOL_CELLS)
+    if (cells > most)
         return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, x, &in));
     QRN_TRY(qrn_lo_tensor(lo, y, &out));

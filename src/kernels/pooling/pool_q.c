@@ -14,8 +14,8 @@ static bool has_at_most(const qrn_pooling_args *a, uint64_t most) {
 
 bool qrn_pool_avg_q_works(const qrn_kcall *k) {
     int32_t offset = k->in[0]->quant->offset;
-    return qrn_pool_is_quantized(k) && has_at_most(k->args, QRN_POOL_CELLS) && offset >= -65535 &&
-           offset <= 65535;
+    return qrn_pool_is_quantized(k) && offset >= -65535 && offset <= 65535 &&
+           has_at_most(k->args, qrn_pool_cells_most(k->in[0]->dtype, offset));
 }
 
 bool qrn_pool_avg_bytes_works(const qrn_kcall *k) {

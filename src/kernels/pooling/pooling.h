@@ -8,7 +8,7 @@
 // pool_avg:  sum / count in double. count: cells inside the input, or with count_pad cells inside
 //            the padded input, never those behind the padding (which rounding up can reach). Count
 //            0 gives 0. F32 and F64 on numbers. RAW on 8 and 16 bits with one scale each:
-//            scale_x * sum (q + offset_x), which is exact for up to QRN_POOL_CELLS cells,
+//            scale_x * sum (q + offset_x), which is exact for up to qrn_pool_cells_most cells,
 //            divided by count, and rounded to y as kernels/convert.h says.
 // pool_l2:   sqrt(sum of squares), no division.
 #ifndef QRN_KERNELS_POOLING_H
@@ -17,7 +17,6 @@
 #include "kernels/grid.h"
 #include "kernels/kernel.h"
 
-#define QRN_POOL_CELLS 4096
 #define QRN_POOL_BYTES_CELLS 256 // whose sum fits 16 bits
 
 typedef struct qrn_pooling_args {
@@ -29,6 +28,12 @@ typedef struct qrn_pooling_args {
 extern const qrn_family qrn_family_pool_max; // F32, F64, RAW
 extern const qrn_family qrn_family_pool_avg; // F32, F64, RAW
 extern const qrn_family qrn_family_pool_l2;  // F32, F64
+
+// Cells whose sum times a scale of 24 bits is exact in double: of values of 9 bits with their
+// offset, or of 17, in windows of at most 2^20 or 2^12.
+static inline uint32_t qrn_pool_cells_most(qrn_dtype dtype, int32_t offset) {
+    return qrn_dtypes[dtype].bits == 8 && offset >= -256 && offset <= 256 ? 1u << 20 : 1u << 12;
+}
 
 // The part of a window along one dimension that lies inside the input.
 typedef struct qrn_pool_span {
