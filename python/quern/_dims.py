@@ -72,7 +72,7 @@ def dimension_names(model: str | bytes) -> list[str] | None:
 
 
 def check_dims(model: str | bytes, dims: Mapping[str, int]) -> None:
-    """A ValueError for a name that no input has, and for what is no size."""
+    """A ValueError for a name that no input has, and for what is not a size."""
     for name, size in dims.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             raise ValueError(f"dims: the size of {name!r} is {size!r}; expected a number from 1 on")

@@ -62,7 +62,7 @@ static qrn_status give(QnnSystemDlc_Handle_t dlc, uint32_t type, const char *nam
         return s;
     return QRN_FAIL(s, "addToDlc: %s",
                     s == QRN_E_HANDLE ? "not a DLC handle"
-                                      : "the DLC file takes no further record");
+                                      : "no record can be added to the DLC file");
 }
 
 static qrn_status add(qrn_api_context *c, QnnSystemDlc_Handle_t dlc) {

@@ -36,8 +36,8 @@ static qrn_status read_profile(qrn_api_graph *g, const void *handle, bool locked
     if (locked)
         return refuse_locked(g, "PROFILE_HANDLE");
     if (qrn_profile_get(handle, g->context->backend, &o->profile) != QRN_OK || !o->profile)
-        return QRN_FAIL(QRN_E_ARGUMENT, "graph '%s': PROFILE_HANDLE is no profile of the backend",
-                        g->ir->name);
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "graph '%s': PROFILE_HANDLE is not a profile of the backend", g->ir->name);
     if (o->profile->bound && o->profile->bound != g)
         return QRN_FAIL(QRN_E_ALREADY, "graph '%s': the profile is bound to graph '%s'",
                         g->ir->name, o->profile->bound->ir->name);

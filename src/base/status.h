@@ -40,8 +40,8 @@
     X(DYNAMIC_SHAPE, "dimensions do not fit the graph")                                            \
     X(SPARSITY, "sparse tensor does not fit")                                                      \
     X(EARLY, "graph ended before all outputs were produced")                                       \
-    X(BLOCKED, "step has produced nothing yet")                                                    \
-    X(WRONG_CONTEXT, "object of another context")                                                  \
+    X(BLOCKED, "the step has no output yet")                                                       \
+    X(WRONG_CONTEXT, "the object belongs to another context")                                      \
     X(IN_USE, "object is in use")                                                                  \
     X(IDLE, "signal is not in use")                                                                \
     X(PROFILE, "profiling failed")                                                                 \
@@ -49,25 +49,25 @@
     X(ABORTED, "aborted by signal")                                                                \
     X(TIMED_OUT, "timed out")                                                                      \
     X(ALREADY, "already registered")                                                               \
-    X(FULL, "too many executions wait")                                                            \
+    X(FULL, "too many queued executions")                                                          \
     X(MAPPING, "memory cannot be mapped")                                                          \
     X(MEMTYPE, "memory type not supported")                                                        \
     X(BINARY, "context binary cannot be used")                                                     \
-    X(BINARY_VERSION, "context binary of another version")                                         \
-    X(BINARY_CONFIG, "context binary made for another configuration")                              \
+    X(BINARY_VERSION, "context binary has an unsupported version")                                 \
+    X(BINARY_CONFIG, "context binary was compiled for another configuration")                      \
     X(BINARY_SUBOPTIMAL, "context binary is not optimal for this device")                          \
     X(PKG_LOAD, "op package cannot be loaded")                                                     \
     X(PKG_PROVIDER, "op package has no such interface provider")                                   \
     X(PKG_REGISTER, "op package registration failed")                                              \
     X(PKG_VERSION, "op package interface version not supported")                                   \
-    X(PKG_DUPLICATE, "op package registered twice")                                                \
+    X(PKG_DUPLICATE, "op package is already registered")                                           \
     X(PLATFORM, "platform not supported")                                                          \
     X(INIT, "initialization failed")                                                               \
     X(TERMINATE, "termination failed")                                                             \
     X(HARDWARE, "hardware not available")                                                          \
-    X(SYSTEM, "the system or a driver refused")                                                    \
+    X(SYSTEM, "the operating system or a driver reported an error")                                \
     X(COMM, "system communication failed")                                                         \
-    X(COMM_FATAL, "system communication failed for good")                                          \
+    X(COMM_FATAL, "system communication failed and cannot be restored")                            \
     X(GENERAL, "internal error")
 
 typedef enum qrn_status {

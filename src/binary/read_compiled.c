@@ -72,7 +72,7 @@ static void get_constant(qrn_in *in, qrn_bin_reading *r, const qrn_cvalue *v, co
             qrn_in_fail(in, "a constant that is scaled along axis %u", axis);
     } else if (kind == QRN_CONST_TENSOR) {
         if (!t || t->role != QRN_ROLE_STATIC || v->size_bytes != t->size_bytes)
-            qrn_in_fail(in, "a constant that is no constant tensor");
+            qrn_in_fail(in, "a constant that is not a constant tensor");
         else
             set_data(in, v, t->data, c);
     } else if (kind == QRN_CONST_MADE) {

@@ -45,7 +45,7 @@ static void get_role(qrn_in *in, qrn_tensor *t) {
     t->updateable = flags & QRN_BIN_TENSOR_UPDATEABLE;
     t->optional_io = flags & QRN_BIN_TENSOR_OPTIONAL;
     if (t->optional_io && role > QRN_ROLE_INOUT)
-        qrn_in_fail(in, "an optional tensor that is no application tensor");
+        qrn_in_fail(in, "an optional tensor that is not an application tensor");
 }
 
 static void get_dynamic(qrn_in *in, qrn_tensor *t) {

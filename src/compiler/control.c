@@ -28,7 +28,7 @@ static qrn_status lower_branch(qrn_lowering *lo, const qrn_node *n, const char *
     const qrn_graph *sub = qrn_graph_find_subgraph(n->graph, name->value.s);
     if (!sub)
         return QRN_FAIL(QRN_E_FINALIZE,
-                        "graph '%s' node '%s' (If): %s names '%s', which is no subgraph",
+                        "graph '%s' node '%s' (If): %s names '%s', which is not a subgraph",
                         n->graph->name, n->name, param, name->value.s);
     lo->n_conversions = 0; // a conversion made here exists only when the branch is taken
     for (uint32_t i = 0; i < sub->n_nodes; i++)

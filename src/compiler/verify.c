@@ -143,7 +143,7 @@ static const char *check_value(const qrn_compiled *cg, qrn_val v, bool stored) {
         QRN_NEED_ALSO(check_constant(cg, v));
     if (val->kind > QRN_CV_IO ||
         (val->kind == QRN_CV_IO && (val->io >= cg->n_io || cg->io[val->io].value != v)))
-        return "it is no application tensor";
+        return "it is not an application tensor";
     return owner_of(cg, v, &offset) == QRN_VAL_NONE ? "it lies outside of the memory it is in"
                                                     : NULL;
 }

@@ -41,7 +41,7 @@ qrn_status qrn_signal_begin(qrn_api_signal *s) {
         atomic_store(&s->triggered, false);
     }
     pthread_mutex_unlock(&s->lock);
-    return taken ? QRN_FAIL(QRN_E_IN_USE, "the signal serves another call") : QRN_OK;
+    return taken ? QRN_FAIL(QRN_E_IN_USE, "the signal is already in use by another call") : QRN_OK;
 }
 
 qrn_status qrn_signal_poll(void *signal) {

@@ -59,7 +59,7 @@ static qrn_status apply(qz_value *v, const qz_encodings *e, const qz_encoding *q
     if (constant && q->bits == 32)
         return QRN_OK; // a bias
     if (!constant && v->type != OX_F32 && v->type != OX_NONE)
-        return wrong(e, q, "an encoding for a tensor that is no float");
+        return wrong(e, q, "an encoding for a tensor that is not a float");
     if (!constant && q->n != 1)
         return wrong(e, q, "several scales for an activation; it has one");
     if (q->bits != 8 && q->bits != 16 && !(constant && q->bits == 4))

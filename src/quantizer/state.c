@@ -212,7 +212,7 @@ static qrn_status add_all(qz_graph *g, input *in, qz_state *out) {
     header h;
     uint64_t crc;
     if (in->left < sizeof h + sizeof crc || memcmp(in->at, MAGIC, sizeof h.magic) != 0)
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: this is no state of calibration", in->path);
+        return QRN_FAIL(QRN_E_ARGUMENT, "%s: this is not a state of calibration", in->path);
     in->left -= sizeof crc;
     memcpy(&crc, in->at + in->left, sizeof crc);
     if (crc != qrn_crc32(0, in->at, in->left))

@@ -260,7 +260,7 @@ def read_value(r, i, tensors, constants):
             v["constant"] = r.u32()
             need(constants[v["constant"]]["bytes"] == size_of(v["type"], v["dims"]), "a constant")
         elif v["from"] == 1:
-            need(t and t["role"] == 4, "a constant that is no tensor")
+            need(t and t["role"] == 4, "a constant that is not a tensor")
         else:
             v["source"] = r.u32()
             need(v["source"] < i, "the source of a constant")

@@ -202,7 +202,7 @@ def test_states_that_do_not_fit_are_refused(net, tmp_path):
     good = state.read_bytes()
     for cut in (b"", good[:7], good[:100], good[:-8], good + b"x"):
         state.write_bytes(cut)
-        use(says="no state of calibration" if len(cut) < 8 else "state")
+        use(says="not a state of calibration" if len(cut) < 8 else "state")
     rng = np.random.default_rng(3)
     for _ in range(20):
         bad = bytearray(good)

@@ -264,5 +264,5 @@ def test_what_cannot_be_compared(tmp_path):
                            '{"kind": "block", "block": [0, 0], "scales": []}']):
         damaged(f"encoding{i}", index.replace('"shape"', f'"encoding": {e}, "shape"'),
                 "encoding does not fit")
-    damaged("text", index.replace('"shape"', '"encoding": "x", "shape"'), "no object")
+    damaged("text", index.replace('"shape"', '"encoding": "x", "shape"'), "not an object")
     assert quern("compare", good, good, "--fail").returncode == OK

@@ -80,7 +80,7 @@ def test_an_sdk_folder_that_lacks_a_file(sdk, name):
 
 def test_no_folder_and_a_library_that_is_none(sdk, tmp_path):
     grade, text, _ = verdict("SDK folder", "--sdk", tmp_path / "none", code=FAILURE)
-    assert grade == "problem" and "is no folder" in text
+    assert grade == "problem" and "is not a folder" in text
     (sdk / FILES[0]).unlink()
     (sdk / FILES[0]).write_bytes(b"no library")
     grade, text, _ = verdict("SDK folder", "--sdk", sdk, code=FAILURE)

@@ -302,10 +302,10 @@ def test_missing_kernels_are_all_named(tmp_path):
 @pytest.mark.parametrize("call, says", [
     (("aten::add.out", "x", "y", 1, "o"), "do not fit together"),
     (("aten::select_copy.int_out", "x", 0, 5, "o"), "index 5 of a dimension of 3"),
-    (("aten::permute_copy.out", "x", [0, 0], "o"), "no permutation"),
+    (("aten::permute_copy.out", "x", [0, 0], "o"), "not a permutation"),
     (("aten::relu.out", "x", "constant"), "is a constant or an input"),
     (("aten::relu.out", "x"), "1 arguments, expected 2"),
-    (("aten::relu.out", 3, "o"), "argument 0 is no tensor"),
+    (("aten::relu.out", 3, "o"), "argument 0 is not a tensor"),
     (("aten::relu.out", "y", "o"), "does not fit a tensor"),
     (("aten::embedding.out", "x", "far", -1, False, False, "o"), "index 9 of a dimension of 3"),
 ])

@@ -49,7 +49,7 @@ static QnnGpu_KernelArg_t arg, *args[2];
 static QnnGpu_Kernel_t kernel, *kernels[2];
 static QnnGpu_Operation_t operation;
 static const char text[] = "__kernel void k(__global float *y) { y[get_global_id(0)] = 1; }";
-static const char bad_text[] = "__kernel void k(__global float *y) { this is no program }";
+static const char bad_text[] = "__kernel void k(__global float *y) { this is not a program }";
 
 static Qnn_ErrorHandle_t create_op(QnnOpPackage_GraphInfrastructure_t infra,
                                    QnnOpPackage_Node_t node, QnnOpPackage_OpImpl_t *out) {

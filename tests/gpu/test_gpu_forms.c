@@ -213,7 +213,7 @@ static void opp_03_kernels_may_be_binaries(void **state) {
           QNN_OP_PACKAGE_NAME_QTI_AISW, "ElementWiseNeg");
     check(&w, &c, -1, -1);
     chain bad = {.rank = 1, .dims = {8}};
-    *binary = "this is no program";
+    *binary = "this is not a program";
     *n = 18;
     GPU_OK(w.qnn.graphCreate(w.context, "bad", NULL, &bad.graph));
     bad.x = tensor(&w.qnn, bad.graph, "x", QNN_TENSOR_TYPE_APP_WRITE, 1, bad.dims);

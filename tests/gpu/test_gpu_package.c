@@ -309,7 +309,7 @@ static void opp_03_what_is_wrong_is_rejected_in_words(void **state) {
     gpu_graph good;
     gpu_lines[0] = 0;
     gpu_graph_make(&w, &good, "good", NULL);
-    GPU_LOGGED("optimization 'kind' of package 'odd' is not used: it is no super node");
+    GPU_LOGGED("optimization 'kind' of package 'odd' is not used: it is not a super node");
     GPU_LOGGED("optimization 'alone' of package 'odd' is not used: it has less than two ops");
     GPU_LOGGED("optimization 'edge' of package 'odd' is not used: it connects ops that it does");
     GPU_LOGGED("optimization 'loose' of package 'odd' is not used: an op of it is not connected");

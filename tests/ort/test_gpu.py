@@ -78,7 +78,7 @@ def test_quantized_nodes_are_left_to_others_and_named(capfd):
 def test_quantized_nodes_fail_a_session_that_may_not_fall_back():
     with pytest.raises(Exception, match="fallback|fall back"):
         session(quantized_chain(), GPU)
-    with pytest.raises(Exception, match=r"strict: node '.*' \(QuantizeLinear\) is refused: "):
+    with pytest.raises(Exception, match=r"strict: node '.*' \(QuantizeLinear\) is rejected: "):
         session(quantized_chain(), {**GPU, "strict": "1"}, fallback=True)
 
 

@@ -153,7 +153,7 @@ def test_a_session_on_the_gpu(quern):
     ({"model": b"no model"}, RuntimeError, "protobuf parsing failed"),
     ({"backend": "/nowhere/libX.so"}, FileNotFoundError, "/nowhere/libX.so"),
     ({"fallback": False, "dims": None}, RuntimeError,
-     "node 'normalize' (Mul) is refused: the shape of input 'image' is not known"),
+     "node 'normalize' (Mul) is rejected: the shape of input 'image' is not known"),
     ({"provider": "CPUExecutionProvider"}, ValueError,
      "the name 'CPUExecutionProvider' is taken by a provider of Microsoft"),
     ({"provider": ""}, ValueError, "a provider's name is a text and not ''")])

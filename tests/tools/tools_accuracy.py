@@ -173,7 +173,7 @@ def test_what_is_wrong_is_said(box):
     raw("b/t.raw", WANT[:3])
     rejects(DEBUGGER, *both, says=["b/t.raw", "12 bytes", "16"])
     rejects(DEBUGGER, *both, "--default_verifier", "AdjustedRtolAtol", says="not published")
-    rejects(DEBUGGER, *both, "--default_verifier", "MSE,threshold,x", says="'x' is no number")
+    rejects(DEBUGGER, *both, "--default_verifier", "MSE,threshold,x", says="'x' is not a number")
     assert not (box / "working_directory").exists()
     for args, says in (([], "--model_path is needed"), (["-m", "net.onnx"], "--input_tensor"),
                        (["-m", "gone.onnx", "-l", "list.txt"], "gone.onnx"),

@@ -292,10 +292,11 @@ static const char *check_pattern(search *s) {
 
 static qrn_status find_all(search *s, const QnnGpuOpPackage_Optimization_t *o) {
     const char *name = o && o->name ? o->name : "(no name)";
-    const char *problem = !o || !o->name                                    ? "it has no name"
-                          : o->type != QNN_GPU_OPTIMIZATION_TYPE_SUPER_NODE ? "it is no super node"
-                          : !o->superNode                                   ? "it has no pattern"
-                                                                            : NULL;
+    const char *problem = !o || !o->name ? "it has no name"
+                          : o->type != QNN_GPU_OPTIMIZATION_TYPE_SUPER_NODE
+                              ? "it is not a super node"
+                          : !o->superNode ? "it has no pattern"
+                                          : NULL;
     s->pattern = problem ? NULL : o->superNode;
     if (!problem)
         problem = check_pattern(s);

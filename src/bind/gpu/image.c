@@ -14,7 +14,7 @@ static qrn_status weights(qrn_gpu_binder *b, const qrn_cstep *s, qrn_val *out) {
     const double *from = qrn_compiled_data(b->cg, s->in[2]);
     void *to;
     if (!from || qrn_gpu_value(b, s->in[2])->dtype != QRN_DTYPE_F64)
-        return qrn_gpu_reject(b, s, "its weights are no constants");
+        return qrn_gpu_reject(b, s, "its weights are not constants");
     QRN_TRY(qrn_gpu_make_packed(b, s, s->in[2], QRN_GPU_PACKING_F32, QRN_DTYPE_F32, n, out, &to));
     for (size_t i = 0; to && i < n; i++)
         ((float *)to)[i] = (float)from[i];

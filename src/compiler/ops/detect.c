@@ -42,7 +42,7 @@ static bool is_block(const qrn_view *v, size_t a, size_t b, size_t c) {
 // rois [R, unit], deltas and boxes [R, unit * C]
 static const char *check_deltas(const qrn_kcall *k, uint32_t unit) {
     const qrn_view *rois = k->in[0], *deltas = k->in[1];
-    QRN_NEED(rois->rank == 2 && rois->dims[1] == unit, "in[0] is no list of boxes");
+    QRN_NEED(rois->rank == 2 && rois->dims[1] == unit, "in[0] is not a list of boxes");
     QRN_NEED(deltas->rank == 2 && deltas->dims[0] == rois->dims[0] && deltas->dims[1] % unit == 0,
              "in[1] does not hold deltas for the boxes of in[0]");
     QRN_NEED(qrn_chk_same_shape(deltas, k->out[0]), "in[1] and out[0] differ in shape");
@@ -120,7 +120,7 @@ static const char *check_distribute(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *rois = k->in[0];
     QRN_NEED_ALSO(check_types(k, domain, 0, 1));
     QRN_NEED(rois->rank == 2 && (rois->dims[1] == 4 || rois->dims[1] == 5),
-             "in[0] is no list of boxes");
+             "in[0] is not a list of boxes");
     QRN_NEED(qrn_chk_vector(k->out[0], rois->dims[0]), "out[0] is not a number for each box");
     QRN_NEED(a->min_level <= a->max_level && a->max_level - a->min_level < k->n_out - 1,
              "the levels are not those of the outputs");
@@ -227,7 +227,7 @@ static const char *check_nms_limit(const qrn_kcall *k, qrn_domain domain) {
                  qrn_chk_vector(k->out[2], rows) && qrn_chk_vector(k->out[3], rows) &&
                  (!keeps || qrn_chk_vector(keeps, rows)),
              "the outputs do not hold equally many rows");
-    QRN_NEED(!splits || splits->rank == 1, "out[4] is no list of numbers");
+    QRN_NEED(!splits || splits->rank == 1, "out[4] is not a list of numbers");
     QRN_NEED(!sizes || qrn_chk_vector(sizes, scores->dims[1]),
              "out[6] is not a number for each class");
     QRN_NEED(a->method <= QRN_NMS_GAUSSIAN_HALF, "method is unknown");
@@ -241,7 +241,7 @@ static const char *check_roi(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *x = k->in[0], *y = k->out[0];
     QRN_NEED_ALSO(check_types(k, domain, 1u << 2, 0));
     QRN_NEED(x->rank == 4 && y->rank == 4 && x->dims[3] == y->dims[3],
-             "in[0] and out[0] are no images of equal channels");
+             "in[0] and out[0] are not images of equal channels");
     QRN_NEED(is_matrix(k->in[1], y->dims[0], 4), "in[1] is not a box for each image of out[0]");
     QRN_NEED(qrn_chk_vector(k->in[2], y->dims[0]), "in[2] is not an image for each box");
     return NULL;

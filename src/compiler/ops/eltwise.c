@@ -70,7 +70,7 @@ static const char *check_binary(const qrn_kcall *k, qrn_domain domain) {
         return qrn_chk_all_real(k, domain);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(qrn_io_supports(k->in[0]) && qrn_io_supports(k->in[1]) && qrn_io_supports(k->out[0]),
-             "an operand is no float and not of 8 or 16 bits with one scale");
+             "an operand is not a float and not of 8 or 16 bits with one scale");
     return NULL;
 }
 

@@ -24,7 +24,7 @@ static bool images_of(const qrn_view *v, const qrn_view *x) {
 static const char *check_yuv_rgb(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *yuv = k->in[0], *rgb = k->out[0];
     QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
-    QRN_NEED(is_image(rgb) && rgb->dims[C] == 3, "out[0] is no image of 3 channels");
+    QRN_NEED(is_image(rgb) && rgb->dims[C] == 3, "out[0] is not an image of 3 channels");
     QRN_NEED(rgb->dims[H] % 2 == 0 && rgb->dims[W] % 2 == 0, "out[0] is not of even size");
     QRN_NEED(
         qrn_chk_dims(yuv, 2,
@@ -53,7 +53,7 @@ static const char *check_positions(const qrn_kcall *k) {
     QRN_NEED(a->axis < x->rank && qrn_chk_same_but(x, y, a->axis),
              "the shapes differ beside the axis");
     QRN_NEED(a->taps >= 1 && a->taps <= INT32_MAX, "taps is out of range");
-    QRN_NEED(qrn_chk_type(table, QRN_T(I32)) && table->data, "in[1] is no constant of type i32");
+    QRN_NEED(qrn_chk_type(table, QRN_T(I32)) && table->data, "in[1] is not a constant of type i32");
     size_t count = qrn_view_count(table);
     QRN_NEED(qrn_chk_product(y->dims[a->axis], a->taps, count), "in[1] has too few or many values");
     const int32_t *index = table->data;
@@ -114,7 +114,7 @@ static const char *check_glimpse(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(qrn_chk_real(x, domain) && qrn_chk_real(y, domain),
              "in[0] or out[0] is not of the domain's type");
     QRN_NEED(qrn_chk_bytes(k->in[1]), "in[1] is not of a numeric type of whole bytes");
-    QRN_NEED(is_image(x) && images_of(y, x), "in[0] and out[0] are no images of one kind");
+    QRN_NEED(is_image(x) && images_of(y, x), "in[0] and out[0] are not images of one kind");
     QRN_NEED(qrn_chk_dims(k->in[1], 2, (const size_t[]){x->dims[N], 2}),
              "in[1] is not a position for each image");
     QRN_NEED(a->noise <= QRN_GLIMPSE_ZEROS, "noise is unknown");
@@ -140,7 +140,8 @@ static const char *check_correlation1d(const qrn_kcall *k, qrn_domain domain) {
     const qrn_correlation1d_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
     QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
-    QRN_NEED(is_image(x) && qrn_chk_same_shape(x, k->in[1]), "in[0] and in[1] are no equal images");
+    QRN_NEED(is_image(x) && qrn_chk_same_shape(x, k->in[1]),
+             "in[0] and in[1] are not equal images");
     QRN_NEED(qrn_chk_same_but(x, y, C), "in[0] and out[0] differ in size");
     QRN_NEED(y->dims[C] == 2 * (uint64_t)a->displacement + 1,
              "the channels of out[0] are not those of the displacement");
@@ -171,7 +172,7 @@ static const char *check_crop_resize(const qrn_kcall *k, qrn_domain domain) {
              "in[0], in[1] or out[0] is not of the domain's type");
     QRN_NEED(qrn_chk_type(k->in[2], QRN_T(I32) | QRN_T(U32)), "in[2] is not of type i32 or u32");
     QRN_NEED(is_image(x) && is_image(y) && x->dims[C] == y->dims[C],
-             "in[0] and out[0] are no images of equal channels");
+             "in[0] and out[0] are not images of equal channels");
     QRN_NEED(qrn_chk_dims(boxes, 2, (const size_t[]){y->dims[N], 4}),
              "in[1] is not a box for each image of out[0]");
     QRN_NEED(qrn_chk_vector(k->in[2], y->dims[N]), "in[2] is not a number for each box");
@@ -182,7 +183,7 @@ static const char *check_project(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *x = k->in[0], *y = k->out[0];
     size_t values = qrn_view_count(k->in[1]);
     QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
-    QRN_NEED(is_image(x) && images_of(y, x), "in[0] and out[0] are no images of one kind");
+    QRN_NEED(is_image(x) && images_of(y, x), "in[0] and out[0] are not images of one kind");
     QRN_NEED(values == 8 || values == 8 * (size_t)x->dims[N],
              "in[1] has not 8 values, or 8 for each image");
     return NULL;

@@ -219,7 +219,7 @@ static const char *check_nonzero(const qrn_kcall *k, qrn_domain domain) {
     (void)domain;
     QRN_NEED_ALSO(movable(k));
     QRN_NEED(qrn_chk_type(y, QRN_T(I32) | QRN_T(U32)), "out[0] has no elements of 32 bits");
-    QRN_NEED(y->rank == 2 && y->dims[1] == x->rank, "out[0] is no list of coordinates of in[0]");
+    QRN_NEED(y->rank == 2 && y->dims[1] == x->rank, "out[0] is not a list of coordinates of in[0]");
     return NULL;
 }
 
@@ -243,7 +243,7 @@ static const char *check_fill(const qrn_kcall *k, qrn_domain domain) {
 static const char *check_transpose(const qrn_kcall *k, qrn_domain domain) {
     const qrn_transpose_args *a = k->args;
     QRN_NEED_ALSO(check_copy(k, domain));
-    QRN_NEED(qrn_chk_permutation(a->perm, k->in[0]->rank), "perm is no permutation");
+    QRN_NEED(qrn_chk_permutation(a->perm, k->in[0]->rank), "perm is not a permutation");
     return NULL;
 }
 
@@ -316,7 +316,8 @@ static const char *check_tile(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED_ALSO(moves(k));
     QRN_NEED(x->rank == y->rank, "in[0] and out[0] differ in rank");
     for (uint32_t d = 0; d < x->rank; d++)
-        QRN_NEED(y->dims[d] % x->dims[d] == 0, "a dimension of out[0] is no multiple of in[0]'s");
+        QRN_NEED(y->dims[d] % x->dims[d] == 0,
+                 "a dimension of out[0] is not a multiple of in[0]'s");
     return NULL;
 }
 

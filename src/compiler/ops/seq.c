@@ -33,8 +33,8 @@ static bool is_integer(const qrn_view *v) { return !v || qrn_dtype_is_int(v->dty
 
 // A flag that says whether to begin anew.
 static const char *check_reset(const qrn_view *v) {
-    QRN_NEED(qrn_chk_type(v, QRN_T(B8)), "the reset operand is no bool");
-    QRN_NEED(!v || qrn_view_count(v) == 1, "the reset operand is no single value");
+    QRN_NEED(qrn_chk_type(v, QRN_T(B8)), "the reset operand is not a bool");
+    QRN_NEED(!v || qrn_view_count(v) == 1, "the reset operand is not a single value");
     return NULL;
 }
 
@@ -256,7 +256,7 @@ static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
     const qrn_attention_args *a = k->args;
     const qrn_view *mask = qrn_chk_in(k, QRN_ATT_MASK);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    QRN_NEED(has_attention_types(k, domain), "an operand is no float32, nor keys in float16");
+    QRN_NEED(has_attention_types(k, domain), "an operand is not a float32, nor keys in float16");
     QRN_NEED(a->batch[0] && a->batch[1] && a->rows[0] && a->rows[1] && a->keys[0] && a->depth &&
                  a->width,
              "a size is 0");
@@ -301,7 +301,7 @@ static const char *check_stft(const qrn_kcall *k, qrn_domain domain) {
     const qrn_stft_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0], *window = qrn_chk_in(k, 1);
     QRN_NEED_ALSO(qrn_chk_all_real(k, domain));
-    QRN_NEED(x->rank == 3 && x->dims[2] <= 2, "in[0] is no signal of real or complex numbers");
+    QRN_NEED(x->rank == 3 && x->dims[2] <= 2, "in[0] is not a signal of real or complex numbers");
     QRN_NEED(y->rank == 4 && y->dims[0] == x->dims[0] && y->dims[3] == 2, wrong_shape);
     QRN_NEED(IS_SHAPED(window, 1, a->length), "in[1] has not the length of a frame");
     QRN_NEED(a->length && a->length <= x->dims[1], "a frame is empty or longer than the signal");
@@ -323,9 +323,9 @@ static const char *check_buffer(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(a->mode <= QRN_BUFFER_RIGHT, "mode is unknown");
     QRN_NEED(a->dim < x->rank, "dim is not below the rank of in[0]");
     uint32_t fresh = x->dims[a->dim];
-    QRN_NEED(a->slots && a->slots % fresh == 0, "slots is no multiple of the frames of a call");
+    QRN_NEED(a->slots && a->slots % fresh == 0, "slots is not a multiple of the frames of a call");
     QRN_NEED(a->stride && a->stride <= a->slots && a->stride % fresh == 0,
-             "stride is no multiple of the frames of a call, up to slots");
+             "stride is not a multiple of the frames of a call, up to slots");
     QRN_NEED(qrn_chk_product(qrn_view_count(x) / fresh, a->slots, qrn_view_count(y)), wrong_shape);
     QRN_NEED(qrn_view_count(y) <= (SIZE_MAX - QRN_BUFFER_STATE_HEADER) / qrn_chk_elem(y),
              "the state is larger than memory can be");
@@ -339,8 +339,8 @@ static size_t buffer_state(const qrn_kcall *k) {
 static const char *check_random(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *seed = qrn_chk_in(k, 1);
     QRN_NEED_ALSO(reals(k, 0, domain));
-    QRN_NEED(is_integer(k->in[0]) && k->in[0]->rank == 1, "in[0] is no shape");
-    QRN_NEED(qrn_chk_type(seed, QRN_T(F32)), "the seed is no f32");
+    QRN_NEED(is_integer(k->in[0]) && k->in[0]->rank == 1, "in[0] is not a shape");
+    QRN_NEED(qrn_chk_type(seed, QRN_T(F32)), "the seed is not f32");
     return NULL; // the row compares in[0] with the dimensions of out[0]
 }
 

@@ -45,7 +45,8 @@ static qrn_status is_true(const et_method *m, uint32_t value, bool *out) {
         return QRN_OK;
     }
     if (v->kind != ET_KIND_TENSOR || !v->tensor->data || v->tensor->def->type != ET_BOOL)
-        return QRN_FAIL(QRN_E_BINARY, "%s: method '%s': a jump looks at value %u, which is no bool",
+        return QRN_FAIL(QRN_E_BINARY,
+                        "%s: method '%s': a jump looks at value %u, which is not a bool",
                         m->program->path, m->def->name, value);
     bool all = true; // of a tensor: all of it
     for (size_t i = 0; i < v->tensor->count; i++)

@@ -46,7 +46,7 @@ static const et_item *item(const et_call *c, uint32_t i) { return &c->method->va
 
 static et_tensor *tensor_of(et_call *c, const et_item *v, uint32_t i) {
     if (c->status == QRN_OK && (v->kind != ET_KIND_TENSOR || !v->tensor->data))
-        et_refuse(c, "argument %u is no tensor", i);
+        et_refuse(c, "argument %u is not a tensor", i);
     return c->status == QRN_OK ? v->tensor : NULL;
 }
 
@@ -72,7 +72,7 @@ int64_t et_int(et_call *c, uint32_t i) {
     const et_item *v = item(c, i);
     if (v->kind == ET_KIND_INT || v->kind == ET_KIND_BOOL)
         return v->i;
-    et_refuse(c, "argument %u is no integer", i);
+    et_refuse(c, "argument %u is not an integer", i);
     return 0;
 }
 
@@ -88,7 +88,7 @@ double et_number(et_call *c, uint32_t i) {
 const char *et_text(et_call *c, uint32_t i) {
     const et_item *v = item(c, i);
     if (v->kind != ET_KIND_STRING && v->kind != ET_KIND_NULL)
-        et_refuse(c, "argument %u is no text", i);
+        et_refuse(c, "argument %u is not a text", i);
     return v->kind == ET_KIND_STRING ? v->text : "";
 }
 
@@ -99,13 +99,13 @@ uint32_t et_ints(et_call *c, uint32_t i, int64_t *out) {
         return 1;
     }
     if (v->kind != ET_KIND_INTS || v->list.n > ET_MAX_RANK) {
-        et_refuse(c, "argument %u is no list of at most %d integers", i, ET_MAX_RANK);
+        et_refuse(c, "argument %u is not a list of at most %d integers", i, ET_MAX_RANK);
         return 0;
     }
     for (uint32_t k = 0; k < v->list.n; k++) {
         const et_item *e = &c->method->values[v->list.items[k]];
         if (e->kind != ET_KIND_INT)
-            et_refuse(c, "argument %u: element %u is no integer", i, k);
+            et_refuse(c, "argument %u: element %u is not an integer", i, k);
         out[k] = e->kind == ET_KIND_INT ? e->i : 0;
     }
     return v->list.n;
@@ -115,7 +115,7 @@ uint32_t et_list_n(et_call *c, uint32_t i) {
     const et_item *v = item(c, i);
     if (v->kind == ET_KIND_TENSORS)
         return v->list.n;
-    et_refuse(c, "argument %u is no list of tensors", i);
+    et_refuse(c, "argument %u is not a list of tensors", i);
     return 0;
 }
 

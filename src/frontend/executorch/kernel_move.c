@@ -89,7 +89,7 @@ static qrn_status permute(et_call *c, int h) {
         seen |= 1u << dims[d];
     }
     if (c->status != QRN_OK || n != x.rank || seen != (1u << n) - 1)
-        return et_refuse(c, "its dimensions are no permutation of %u", x.rank);
+        return et_refuse(c, "its dimensions are not a permutation of %u", x.rank);
     qrn_nd_permute(&x, dims);
     return et_put(c, 2, &x);
 }

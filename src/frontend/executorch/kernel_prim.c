@@ -60,7 +60,7 @@ static qrn_status view(et_call *c, int h) {
     uint32_t rank = et_view_dims(c, &a, 1, dims);
     (void)h;
     if (c->status != QRN_OK || o->kind != ET_KIND_TENSOR)
-        return et_refuse(c, "argument 2 is no tensor");
+        return et_refuse(c, "argument 2 is not a tensor");
     et_tensor *out = o->tensor;
     if (out->def->type != from->tensor->def->type)
         return et_refuse(c, "tensors of types %s and %s", et_type_name((unsigned)a.type),

@@ -282,7 +282,7 @@ qrn_status et_method_set_input(et_method *m, uint32_t i, const void *data, size_
                                const int64_t *sizes) {
     et_item *v = &m->values[m->def->inputs[i]];
     if (v->kind != ET_KIND_TENSOR || v->tensor->def->place == ET_CONSTANT)
-        return QRN_FAIL(QRN_E_TENSOR, "%s: method '%s', input %u is no tensor that can be set",
+        return QRN_FAIL(QRN_E_TENSOR, "%s: method '%s', input %u is not a tensor that can be set",
                         m->program->path, m->def->name, i);
     et_tensor *t = v->tensor;
     if (sizes) {

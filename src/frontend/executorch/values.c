@@ -33,7 +33,7 @@ static qrn_status read_shape(et_reader *r, const qc_table *t, uint32_t value, et
             return et_broken(r, "value %u: a tensor with an impossible dimension %d", value,
                              d->sizes[i]);
         if (d->order[i] >= sizes.n || (seen >> d->order[i] & 1))
-            return et_broken(r, "value %u: the order of dimensions is no permutation", value);
+            return et_broken(r, "value %u: the order of dimensions is not a permutation", value);
         seen |= 1u << d->order[i];
     }
     d->bytes = bytes;

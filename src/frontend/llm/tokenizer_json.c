@@ -262,7 +262,7 @@ static qrn_status read_model(const source *s, const qrn_json *root) {
                    *merges = qrn_json_member(model, "merges");
     uint32_t size, rank = 0;
     if (!model)
-        return wrong(s, root, "model", "it is missing: this is no tokenizer.json");
+        return wrong(s, root, "model", "it is missing: this is not a tokenizer.json");
     QRN_TRY(check_model(s, model));
     if (!vocab || vocab->kind != QRN_JSON_OBJECT || !merges || merges->kind != QRN_JSON_ARRAY)
         return wrong(s, model, "model", "expected vocab and merges");

@@ -85,7 +85,8 @@ static OrtStatus *create_kernel(const OrtCustomOp *op, const OrtTable *api,
 
 static OrtStatus *compute(void *kernel, OrtKernelContext *c) {
     (void)kernel, (void)c;
-    return qe_status(QRN_FAIL(QRN_E_UNSUPPORTED, "a placeholder computes nothing"));
+    return qe_status(
+        QRN_FAIL(QRN_E_UNSUPPORTED, "this op is a placeholder and cannot be computed"));
 }
 
 static void destroy_kernel(void *kernel) { (void)kernel; }

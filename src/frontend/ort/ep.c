@@ -66,7 +66,7 @@ static void describe_target(const qe_ep *ep, char *out, size_t size) {
 }
 
 // Is a refusal nothing but the consequence of another?
-static bool follows(const char *why) { return strstr(why, "comes from a refused node") != NULL; }
+static bool follows(const char *why) { return strstr(why, "comes from a rejected node") != NULL; }
 
 // One warning for a dynamic model: nearly all of its nodes are rejected for it.
 static bool report_dynamic(const qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
@@ -106,7 +106,7 @@ static void report(const qe_ep *ep, const qe_graph *g, const ox_plan *plan) {
 
 static void keep_reason(qe_ep *ep, const char *words) {
     const char *kept = qrn_arena_strdup(ep->arena, words);
-    ep->refused = kept ? kept : "strict: nodes are refused, and there is no memory for the reason";
+    ep->refused = kept ? kept : "strict: nodes are rejected (out of memory for the reason)";
 }
 
 #define MAX_NAMED 3 // refused nodes that a failure names
@@ -115,7 +115,7 @@ static void keep_reason(qe_ep *ep, const char *words) {
 static void name_node(char *words, size_t size, const ox_node *n, const char *why, uint32_t i) {
     size_t at = strlen(words);
     snprintf(words + at, size - at,
-             i ? "; so is '%s' (%s): %s" : "strict: node '%s' (%s) is refused: %s", n->name, n->op,
+             i ? "; so is '%s' (%s): %s" : "strict: node '%s' (%s) is rejected: %s", n->name, n->op,
              why);
 }
 
@@ -173,7 +173,7 @@ static qrn_status claim_contexts(qe_ep *ep, const qe_graph *g, OrtEpGraphSupport
             QE_TRY(EpGraphSupportInfo_AddNodesToFuse, info, &g->nodes[i], 1, &options);
         } else if (ep->opt.strict && !ep->refused) {
             qrn_fail(QRN_E_UNSUPPORTED,
-                     "strict: node '%s' (%s) is refused: it is not part of the context binary; "
+                     "strict: node '%s' (%s) is rejected: it is not part of the context binary; "
                      "compile the model with strict=1 to see why",
                      n->name, n->op);
             keep_reason(ep, qrn_message());

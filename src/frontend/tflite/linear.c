@@ -298,7 +298,7 @@ qrn_status tl_fully_connected(tl *t) {
     size_t count = ox_count(x);
     bool keep = tl_int(t, "keep_num_dims") != 0;
     if (count % f->dims[1] != 0 || x->rank == 0 || (keep && x->dims[x->rank - 1] != f->dims[1]))
-        return tl_fail(t, QRN_E_SHAPE, "%zu values are no rows of %u", count, f->dims[1]);
+        return tl_fail(t, QRN_E_SHAPE, "%zu values are not rows of %u", count, f->dims[1]);
     uint32_t rows = (uint32_t)(count / f->dims[1]), rank = keep ? x->rank : 2;
     memcpy(dims, x->dims, sizeof dims);
     if (!keep)

@@ -46,7 +46,7 @@ static const char *read_tensor(const char *name, const json_t *o, ac_tensor *t) 
     for (t->rank = 0; t->rank < json_array_size(dims); t->rank++) {
         const json_t *d = json_array_get(dims, t->rank);
         if (!json_is_integer(d) || json_integer_value(d) < 0 || json_integer_value(d) > INT32_MAX)
-            return "a dimension is no number from 0 to 2147483647";
+            return "a dimension is not a number from 0 to 2147483647";
         t->dims[t->rank] = (uint32_t)json_integer_value(d);
     }
     return NULL;

@@ -129,7 +129,7 @@ static bool prepare_inputs(runner *r) {
     for (uint32_t i = 0; i < d->n_inputs; i++) {
         const et_item *v = et_method_input(r->method, i);
         if (v->kind != ET_KIND_TENSOR) {
-            ERROR("Input %u is no tensor; only tensors can be given", i);
+            ERROR("Input %u is not a tensor; only tensors can be given", i);
             return false;
         }
         const et_tensor_def *t = v->tensor->def;
@@ -216,7 +216,7 @@ static bool write_file(const char *path, const void *bytes, size_t n) {
 static bool write_output(const runner *r, size_t inference, uint32_t i) {
     const et_item *v = et_method_output(r->method, i);
     if (v->kind != ET_KIND_TENSOR) {
-        ERROR("Output %u is no tensor; only tensors can be written", i);
+        ERROR("Output %u is not a tensor; only tensors can be written", i);
         return false;
     }
     size_t bytes = et_tensor_bytes(v->tensor), n = 0;

@@ -105,7 +105,7 @@ static qrn_status read_number(reader *r, char **to) {
     bool allowed = c == '\t' || c == '\n' || c == '\r' ||
                    (c >= 0x20 && c < 0x110000 && (c < 0xd800 || c > 0xdfff));
     if (p == first || p == r->end || *p != ';' || !allowed)
-        return fail(r, "a numbered entity that is no character");
+        return fail(r, "a numbered entity that is not a character");
     *to = put_utf8(*to, c);
     r->at = p + 1;
     return QRN_OK;
@@ -319,7 +319,7 @@ qrn_status qg_xml_read(const char *name, const void *data, size_t size, qrn_aren
     if (size > QG_XML_BYTES)
         return fail(&r, "more than 4 MiB");
     if (memchr(data, 0, size))
-        return fail(&r, "zero bytes: it is no text");
+        return fail(&r, "zero bytes: it is not a text");
     if (starts(&r, "\xef\xbb\xbf"))
         skip(&r, 3);
     QRN_TRY(check_encoding(&r));

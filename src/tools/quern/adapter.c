@@ -200,7 +200,7 @@ static int read_values(writing *w, const ox_result *const *graphs, size_t n_grap
 static int check_used(const writing *w) {
     for (size_t i = 0; i < w->values.n; i++)
         if (!w->used[i]) {
-            qt_error("%s: array '%s' is no updateable tensor of the model", w->path,
+            qt_error("%s: array '%s' is not an updateable tensor of the model", w->path,
                      w->values.names[i]);
             return QT_EXIT_INPUT;
         }

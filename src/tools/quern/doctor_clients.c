@@ -98,7 +98,7 @@ void qt_check_sdk(const qt_patient *p, qt_finding *f) {
         return;
     }
     if (!is_folder(p->sdk)) {
-        qt_find(f, QT_BAD, make_sdk, "%s (%s) is no folder", p->sdk, p->sdk_from);
+        qt_find(f, QT_BAD, make_sdk, "%s (%s) is not a folder", p->sdk, p->sdk_from);
         return;
     }
     const char *missing = first_missing(p->sdk);

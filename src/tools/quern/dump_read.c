@@ -24,12 +24,12 @@ static qrn_status damaged(const char *folder, const char *what) {
 static qrn_status read_shape(const char *folder, const json_t *shape, qt_dumped *t) {
     size_t rank = json_array_size(shape);
     if (!json_is_array(shape) || rank > OX_MAX_RANK)
-        return damaged(folder, "'shape' is no list of dimensions");
+        return damaged(folder, "'shape' is not a list of dimensions");
     t->rank = (uint32_t)rank;
     for (size_t i = 0; i < rank; i++) {
         const json_t *d = json_array_get(shape, i);
         if (!json_is_integer(d) || json_integer_value(d) < 0)
-            return damaged(folder, "a dimension is no number");
+            return damaged(folder, "a dimension is not a number");
         t->dims[i] = (uint64_t)json_integer_value(d);
     }
     return QRN_OK;
@@ -52,7 +52,7 @@ static qrn_status read_tensor(const char *folder, const json_t *o, qt_dumped *t)
     if (strchr(t->file, '/') || t->file[0] == '.')
         return damaged(folder, "a file lies outside of the folder");
     if (t->encoding && !json_is_object(t->encoding))
-        return damaged(folder, "an 'encoding' is no object");
+        return damaged(folder, "an 'encoding' is not an object");
     return read_shape(folder, json_object_get(o, "shape"), t);
 }
 

@@ -61,9 +61,9 @@ static Qnn_DataType_t type_of(unsigned type) {
 static qrn_status describe(const et_method *m, bool is_output, uint32_t i, ql_tensor *out) {
     const et_item *v = is_output ? et_method_output(m, i) : et_method_input(m, i);
     if (v->kind != ET_KIND_TENSOR || v->tensor->def->rank > QL_MAX_RANK)
-        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: method '%s': %s %u is no tensor of rank %d or less",
-                        m->program->path, m->def->name, is_output ? "output" : "input", i,
-                        QL_MAX_RANK);
+        return QRN_FAIL(
+            QRN_E_UNSUPPORTED, "%s: method '%s': %s %u is not a tensor of rank %d or less",
+            m->program->path, m->def->name, is_output ? "output" : "input", i, QL_MAX_RANK);
     const et_tensor_def *d = v->tensor->def;
     const Qnn_Tensor_t *t = et_method_tensor(m, is_output, i);
     out->type = type_of(d->type);

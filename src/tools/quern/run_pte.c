@@ -93,8 +93,8 @@ static int pose(job *j) {
         snprintf(name, sizeof name, "input_%u", i);
         infos[i].name = qrn_arena_strdup(a, name);
         if (v->kind != ET_KIND_TENSOR || v->tensor->def->rank > OX_MAX_RANK || !infos[i].name) {
-            qt_error("%s: method '%s': input %u is no tensor of rank %d or less", j->path, d->name,
-                     i, OX_MAX_RANK);
+            qt_error("%s: method '%s': input %u is not a tensor of rank %d or less", j->path,
+                     d->name, i, OX_MAX_RANK);
             return QT_EXIT_REFUSED;
         }
         const et_tensor_def *t = v->tensor->def;

@@ -49,11 +49,11 @@ static bool number_of(const json_t *v, uint64_t *out) {
 static qrn_status shape_of(const source *s, const char *name, const json_t *list, uint32_t *rank,
                            uint64_t *dims) {
     if (!json_is_array(list) || json_array_size(list) > OX_MAX_RANK)
-        return broken(s, name, "its shape is no list of at most 8 sizes");
+        return broken(s, name, "its shape is not a list of at most 8 sizes");
     *rank = (uint32_t)json_array_size(list);
     for (uint32_t i = 0; i < *rank; i++)
         if (!number_of(json_array_get(list, i), &dims[i]))
-            return broken(s, name, "a size of its shape is no whole number");
+            return broken(s, name, "a size of its shape is not a whole number");
     return QRN_OK;
 }
 
@@ -72,7 +72,7 @@ static qrn_status read_tensor(const source *s, const char *name, const json_t *f
     QRN_TRY(shape_of(s, name, json_object_get(facts, "shape"), &rank, dims));
     if (!json_is_array(range) || json_array_size(range) != 2 ||
         !number_of(json_array_get(range, 0), &begin) || !number_of(json_array_get(range, 1), &end))
-        return broken(s, name, "data_offsets are no two whole numbers");
+        return broken(s, name, "data_offsets are not two whole numbers");
     if (begin > end || end > s->n_bytes)
         return broken(s, name, "its data lies outside of the file");
     uint64_t bytes = qt_element_size(type);
@@ -103,7 +103,7 @@ static qrn_status read_all(const source *s, json_t *header, qt_npz *out) {
         if (strcmp(name, "__metadata__") == 0)
             continue;
         if (!json_is_object(facts))
-            return broken(s, name, "its entry of the header is no object");
+            return broken(s, name, "its entry of the header is not an object");
         QRN_TRY(read_tensor(s, name, facts, &out->arrays[out->n]));
         out->names[out->n] = strdup(name);
         if (!out->names[out->n++])
@@ -127,10 +127,10 @@ static qrn_status read_file(const char *path, const qrn_file *f, qt_npz *out) {
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged .safetensors: header: %s at byte %d", path,
                         e.text, e.position);
     const source s = {path, data + LENGTH_BYTES + length, f->size - LENGTH_BYTES - length};
-    qrn_status st =
-        json_is_object(header)
-            ? read_all(&s, header, out)
-            : QRN_FAIL(QRN_E_ARGUMENT, "%s: damaged .safetensors: the header is no object", path);
+    qrn_status st = json_is_object(header)
+                        ? read_all(&s, header, out)
+                        : QRN_FAIL(QRN_E_ARGUMENT,
+                                   "%s: damaged .safetensors: the header is not an object", path);
     json_decref(header);
     return st;
 }

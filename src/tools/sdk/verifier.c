@@ -129,7 +129,7 @@ static int set_param(const char *where, const char *name, const char *value, qs_
     for (int i = 0; i < QS_MAX_PARAMS; i++)
         if (v->kind->params[i] && strcasecmp(v->kind->params[i], name) == 0) {
             if (!value || end == value || *end || !(number >= -1e30 && number <= 1e30)) {
-                qt_error("%s: %s of %s: '%s' is no number", where, name, v->kind->name,
+                qt_error("%s: %s of %s: '%s' is not a number", where, name, v->kind->name,
                          value ? value : "");
                 return QT_EXIT_USAGE;
             }

@@ -94,8 +94,8 @@ static void warn_of_bad_rows(qrn_api_log *log) {
     text = qrn_env_get(QRN_ENV_SOC);
     if (text && !soc_of_environment())
         qrn_log(log, QNN_LOG_LEVEL_WARN,
-                "QUERN_SOC is '%.64s', which is no chip's name or number: devices without options "
-                "are %s. Say a name such as SM8650, or describe the chip in a file for QUERN_SOCS",
+                "QUERN_SOC is '%.64s', which is not a known SoC; devices without options are %s. "
+                "Use a name such as SM8650, or describe the SoC in a file for QUERN_SOCS",
                 text, default_device()->soc.name);
 }
 

@@ -100,7 +100,7 @@ static qrn_status read_extra(reading *r, const row *w, const QnnHtpContext_Custo
 
 static qrn_status read_patch(reading *r, const row *w, const QnnHtpContext_CustomConfig_t *x) {
     if (x->concurrentDeserializationPatchFd < 0)
-        return QRN_FAIL(QRN_E_CONFIG, "context option %s: %d is no file descriptor", w->name,
+        return QRN_FAIL(QRN_E_CONFIG, "context option %s: %d is not a file descriptor", w->name,
                         x->concurrentDeserializationPatchFd);
     r->o.deserialize_patch_fd = x->concurrentDeserializationPatchFd;
     return QRN_OK;

@@ -207,7 +207,7 @@ static qrn_status check_inputs(ox_import *im, const ox_node *n) {
                            "the shape of input '%s' is not known before execution", n->in[i]);
         if (v && !v->known && im->opt->report)
             return ox_fail(
-                im, n, QRN_E_UNCONNECTED, "input '%s' comes from a refused node and %s", n->in[i],
+                im, n, QRN_E_UNCONNECTED, "input '%s' comes from a rejected node and %s", n->in[i],
                 v->type == OX_NONE ? "its shape is not declared" : "QNN has no such tensors");
         if (!v || !v->known)
             return ox_fail(im, n, QRN_E_UNCONNECTED,

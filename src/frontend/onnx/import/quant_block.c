@@ -183,7 +183,7 @@ static qrn_status import_matmul_nbits(ox_import *im, const ox_node *n) {
     if (y && c && !m.bias) // a bias that is computed is added by an op of its own
         product = ox_result_like(&e, y, y->rank, y->dims);
     if (!m.w)
-        ox_note(im, n, "have their weights expanded to floats", "zero points are no integers");
+        ox_note(im, n, "have their weights expanded to floats", "zero points are not integers");
     if (!m.w || !ox_multiply_quantized(&e, &m, x, product)) {
         if (m.w)
             ox_note_expanded(&e);
