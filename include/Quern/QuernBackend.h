@@ -7,6 +7,7 @@
 #ifndef QUERN_BACKEND_H
 #define QUERN_BACKEND_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -22,7 +23,8 @@ typedef enum {
     QUERN_BACKEND_OPTION_TRIALS = 3,  // 1: contexts made from now on are for trials; 0: no longer
     QUERN_BACKEND_OPTION_RESTART = 4, // libQnnHtp.so: the accelerator crashes and is restarted
     QUERN_BACKEND_OPTION_CRASH = 5,   // libQnnHtp.so: it crashes and does not come back
-    QUERN_BACKEND_OPTION_OBSERVE = 6  // a QuernBackend_ObserveConfig_t: show tensors to a function
+    QUERN_BACKEND_OPTION_OBSERVE = 6, // a QuernBackend_ObserveConfig_t: show tensors to a function
+    QUERN_BACKEND_OPTION_OBSERVE_SOME = 7 // a QuernBackend_ObserveSomeConfig_t: show some of them
 } QuernBackend_Option_t;
 
 // RESTART and CRASH let a client test how it recovers. The value counts the calls that reach the
@@ -66,6 +68,17 @@ typedef struct {
     void (*tensor)(void *ctx, const QuernBackend_Tensor_t *t); // NULL: no longer
     void *ctx;
 } QuernBackend_ObserveConfig_t;
+
+// The same for tensors that a second function wants to see. It is asked for each tensor while a
+// graph is finalized; the others are shown where they are computed, and an activation behind a
+// layer may be computed with it.
+typedef struct {
+    uint32_t magic;                                            // QUERN_BACKEND_CONFIG_MAGIC
+    uint32_t option;                                           // ..._OPTION_OBSERVE_SOME
+    void (*tensor)(void *ctx, const QuernBackend_Tensor_t *t); // NULL: no longer
+    void *ctx;
+    bool (*wanted)(void *ctx, const char *name); // NULL: all are
+} QuernBackend_ObserveSomeConfig_t;
 
 #ifdef __cplusplus
 } // extern "C"

@@ -17,8 +17,11 @@ typedef struct qrn_compile_options {
     bool masked_softmax;  // a softmax over entries that a Select keeps has 0 elsewhere (HTP-MSM)
     bool low_ties;        // TopK: of equal values the lower index comes first, not the higher one
     bool keep_tensors;    // every tensor has its own memory and is computed: no passes
-    bool binder_fuses;    // no epilogues, nothing in place: the binder does it itself
-    bool stored; // the graph may be stored: passes that look at the data of weights stay out
+    // (optional) With keep_tensors: is a tensor looked at? Passes that keep such ones run.
+    bool (*wanted)(void *ctx, const char *name);
+    void *wanted_ctx;
+    bool binder_fuses; // no epilogues, nothing in place: the binder does it itself
+    bool stored;       // the graph may be stored: passes that look at the data of weights stay out
     // (optional) Passes to leave out, as in QUERN_PASSES, which counts when this is NULL.
     const char *passes;
     // (optional) Most bytes of constants and state that may be made while compiling; 0: no limit.

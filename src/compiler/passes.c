@@ -13,21 +13,22 @@
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
-    {"batchnorm", qrn_pass_batchnorm, false},
-    {"pad", qrn_pass_pad, false},
-    {"clamp", qrn_pass_clamp, false},
-    {"swish", qrn_pass_swish, false},
-    {"cancel", qrn_pass_cancel, false},
-    {"attention", qrn_pass_attention, true}, // no value shares the memory of another yet
-    {"transpose", qrn_pass_transpose, true},
-    {"alias", qrn_pass_alias, false},
-    {"table", qrn_pass_table, false},
-    {"join", qrn_pass_join, false},
-    {"wide", qrn_pass_wide, false},
-    {"dead", qrn_pass_dead, false},
-    {"in_place", qrn_pass_in_place, true}, // others count on one content for all values of a memory
-    {"chain", qrn_pass_chain, true},       // steps must not move any more
-    {NULL, NULL, false},
+    {"batchnorm", qrn_pass_batchnorm, false, false},
+    {"pad", qrn_pass_pad, false, false},
+    {"clamp", qrn_pass_clamp, false, true},
+    {"swish", qrn_pass_swish, false, false},
+    {"cancel", qrn_pass_cancel, false, false},
+    {"attention", qrn_pass_attention, true, false}, // no value shares the memory of another yet
+    {"transpose", qrn_pass_transpose, true, false},
+    {"alias", qrn_pass_alias, false, false},
+    {"table", qrn_pass_table, false, false},
+    {"join", qrn_pass_join, false, false},
+    {"wide", qrn_pass_wide, false, false},
+    {"dead", qrn_pass_dead, false, false},
+    {"in_place", qrn_pass_in_place, true,
+     false},                               // others count on one content for all values of a memory
+    {"chain", qrn_pass_chain, true, true}, // steps must not move any more
+    {NULL, NULL, false, false},
 };
 
 bool qrn_pass_plain(const qrn_compiled *cg, const qrn_cstep *s) {
@@ -197,11 +198,12 @@ bool qrn_pass_enabled(const char *list, const char *name) {
 qrn_status qrn_lo_passes(qrn_lowering *lo) {
     const qrn_compiled *p = lo->cg;
     qrn_status s = verify(lo, "lowering");
-    if (s != QRN_OK || p->may_block || p->optional_io || lo->opt->keep_tensors)
+    bool keeps = lo->opt->keep_tensors;
+    if (s != QRN_OK || p->may_block || p->optional_io || (keeps && !lo->opt->wanted))
         return s;
     for (const qrn_pass *pass = qrn_passes; pass->name && s == QRN_OK; pass++)
         if (qrn_pass_enabled(lo->opt->passes, pass->name) &&
-            !(pass->fuses && lo->opt->binder_fuses))
+            !(pass->fuses && lo->opt->binder_fuses) && (pass->keeps || !keeps))
             s = run_pass(lo, pass);
     return s;
 }

@@ -24,6 +24,7 @@ typedef struct qrn_pass {
     const char *name;
     qrn_pass_fn run;
     bool fuses; // left out for a binder that fuses by itself
+    bool keeps; // values that are wanted (qrn_compile_options) are computed and stay
 } qrn_pass;
 
 extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name

@@ -7,6 +7,7 @@
 #include "base/cpu.h"
 #include "base/env.h"
 #include "core/errors.h"
+#include "core/own.h"
 
 static void explain(void *backend, const char *line) {
     qrn_log(((qrn_api_backend *)backend)->log, QNN_LOG_LEVEL_INFO, "%s", line);
@@ -18,7 +19,7 @@ static qrn_status bind(qrn_api_graph *g, qrn_compiled *cg, const qrn_compile_opt
     qrn_cpu_options o = *cpu;
     o.isa = qrn_cpu_isa();
     o.n_threads = qrn_pool_threads(b->pool);
-    o.winograd = !opt->keep_tensors && qrn_pass_enabled(opt->passes, "winograd");
+    o.winograd = (!opt->keep_tensors || opt->wanted) && qrn_pass_enabled(opt->passes, "winograd");
     o.most_bytes = opt->most_bytes;
     if (qrn_env_verbose("dispatch")) {
         o.explain = explain;
@@ -48,6 +49,11 @@ qrn_status qrn_host_build(qrn_api_graph *g, const qrn_compile_options *opt,
     qrn_compile_options o = *opt;
     qrn_compiled *cg = NULL;
     QRN_TRY(qrn_host_acquire_pool(g->context->backend));
+    const qrn_observer *seen = &g->context->backend->own->observer;
+    if (!o.keep_tensors && !g->context->backend->own->dump.folder && seen->tensor) {
+        o.wanted = seen->wanted;
+        o.wanted_ctx = seen->ctx;
+    }
     o.keep_tensors |= qrn_host_keeps_tensors(g);
     QRN_TRY(qrn_compile(g->ir, &o, &cg));
     qrn_status s = bind(g, cg, &o, cpu);

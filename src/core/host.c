@@ -19,7 +19,12 @@ static qrn_status configure_dump(qrn_api_backend *b, const QuernBackend_DumpConf
 }
 
 static qrn_status configure_observer(qrn_api_backend *b, const QuernBackend_ObserveConfig_t *c) {
-    b->own->observer = (qrn_observer){c->tensor, c->ctx};
+    b->own->observer = (qrn_observer){.tensor = c->tensor, .ctx = c->ctx};
+    return QRN_OK;
+}
+
+static qrn_status configure_some(qrn_api_backend *b, const QuernBackend_ObserveSomeConfig_t *c) {
+    b->own->observer = (qrn_observer){c->tensor, c->ctx, c->wanted};
     return QRN_OK;
 }
 
@@ -44,6 +49,8 @@ qrn_status qrn_host_config(qrn_api_backend *b, const void *custom) {
         return configure_dump(b, custom);
     case QUERN_BACKEND_OPTION_OBSERVE:
         return configure_observer(b, custom);
+    case QUERN_BACKEND_OPTION_OBSERVE_SOME:
+        return configure_some(b, custom);
     case QUERN_BACKEND_OPTION_THREADS:
         return configure_threads(b, c->value);
     case QUERN_BACKEND_OPTION_TRIALS:

@@ -42,6 +42,7 @@ typedef struct qrn_dump_settings {
 typedef struct qrn_observer {
     void (*tensor)(void *ctx, const QuernBackend_Tensor_t *t); // NULL: nobody
     void *ctx;
+    bool (*wanted)(void *ctx, const char *name); // NULL: all are
 } qrn_observer;
 
 // What profiles and signals have in common: they belong to a backend and go with it.

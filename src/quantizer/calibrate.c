@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#define LARGE 131072                      // values of a tensor that is divided among threads
+#define LARGE 32768                       // values of a tensor that is divided among threads
 #define MOST_GRAM_BYTES ((size_t)2 << 30) // for all layers; others are rounded plainly
 
 struct qz_run {
@@ -91,6 +91,13 @@ static void observe(void *ctx, const QuernBackend_Tensor_t *t) {
     look_at(r, v, t->data, n);
 }
 
+// What is inside of a quantized op needs to be computed only for what layers ask for.
+static bool wanted(void *ctx, const char *name) {
+    const qz_run *r = ctx;
+    const qz_value *v = qrn_strmap_get(&r->by_tensor, name);
+    return v && (!v->fused || v->gram || v->channels || v->patches);
+}
+
 static void note(void *ctx, const ox_val *v) {
     qz_run *r = ctx;
     qz_graph_note(r->graph, v);
@@ -109,8 +116,8 @@ static void note(void *ctx, const ox_val *v) {
 }
 
 static qrn_status set_observer(qz_run *r) {
-    QuernBackend_ObserveConfig_t observer = {QUERN_BACKEND_CONFIG_MAGIC,
-                                             QUERN_BACKEND_OPTION_OBSERVE, observe, r};
+    QuernBackend_ObserveSomeConfig_t observer = {
+        QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_OBSERVE_SOME, observe, r, wanted};
     QnnBackend_Config_t custom = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
                                   .customConfig = &observer};
     const QnnBackend_Config_t *configs[] = {&custom, NULL};

@@ -130,44 +130,43 @@ typedef struct extent {
     uint64_t finite, masked, bad;
 } extent;
 
-// Vectors that every machine has: four of four numbers, so that no result is waited for.
-typedef float floats __attribute__((vector_size(16)));
-typedef int32_t masks __attribute__((vector_size(16)));
-#define CHOOSE(m, a, b) ((floats)(((m) & (masks)(a)) | (~(m) & (masks)(b))))
+#define LANES 32 // numbers that are compared side by side, so that no result is waited for
 
-// Least and largest value, and whether none of them is NaN.
-static bool find_extent(const float *x, size_t n, float *least, float *largest) {
-    floats low[4], high[4];
-    masks nan[4];
-    bool bad = false;
+typedef struct lanes {
+    float low[LANES], high[LANES], odd[LANES];
+} lanes;
+
+// One number of a lane. The comparisons are those of the machine's own minimum and maximum: NaN
+// changes nothing. 0 times a number is 0 but for NaN and infinity.
+static inline void compare(lanes *l, int k, float v) {
+    l->low[k] = v < l->low[k] ? v : l->low[k];
+    l->high[k] = v > l->high[k] ? v : l->high[k];
+    l->odd[k] += v * 0;
+}
+
+// Least and largest value, and whether all of them are finite.
+static bool find_extent(const float *restrict x, size_t n, float *least, float *largest) {
+    lanes l;
     size_t i = 0;
-    for (int k = 0; k < 4; k++) {
-        low[k] = (floats){INFINITY, INFINITY, INFINITY, INFINITY};
-        high[k] = -low[k];
-        nan[k] = (masks){0};
+    float odd = 0;
+    for (int k = 0; k < LANES; k++) {
+        l.low[k] = INFINITY;
+        l.high[k] = -INFINITY;
+        l.odd[k] = 0;
     }
-    for (; i + 16 <= n; i += 16)
-        for (int k = 0; k < 4; k++) {
-            floats v;
-            memcpy(&v, x + i + 4 * k, sizeof v);
-            low[k] = CHOOSE(v < low[k], v, low[k]);
-            high[k] = CHOOSE(v > high[k], v, high[k]);
-            nan[k] |= ~((v <= 0) | (v > 0)); // neither is true of NaN
-        }
-    *least = low[0][0];
-    *largest = high[0][0];
-    for (int k = 0; k < 16; k++) {
-        float a = low[k / 4][k % 4], b = high[k / 4][k % 4];
-        *least = a < *least ? a : *least;
-        *largest = b > *largest ? b : *largest;
-        bad |= nan[k / 4][k % 4] != 0;
+    for (; i + LANES <= n; i += LANES)
+        for (int k = 0; k < LANES; k++)
+            compare(&l, k, x[i + (size_t)k]);
+    for (int k = 0; i < n; i++, k++)
+        compare(&l, k, x[i]);
+    *least = INFINITY;
+    *largest = -INFINITY;
+    for (int k = 0; k < LANES; k++) {
+        *least = l.low[k] < *least ? l.low[k] : *least;
+        *largest = l.high[k] > *largest ? l.high[k] : *largest;
+        odd += l.odd[k];
     }
-    for (; i < n; i++) {
-        *least = x[i] < *least ? x[i] : *least;
-        *largest = x[i] > *largest ? x[i] : *largest;
-        bad |= isnan(x[i]);
-    }
-    return !bad;
+    return odd == 0;
 }
 
 static void look_at_each(extent *e, const float *x, size_t n) {
@@ -194,7 +193,7 @@ static void look(extent *e, const float *x, size_t n) {
         float low, high;
         m = n - at < BLOCK ? n - at : BLOCK;
         bool plain = find_extent(x + at, m, &low, &high);
-        if (!plain || (double)low <= QZ_MASKED || !isfinite(high)) {
+        if (!plain || (double)low <= QZ_MASKED) {
             look_at_each(e, x + at, m);
             continue;
         }

@@ -472,6 +472,12 @@ static bool get_value(const void *run, uint32_t value, qrn_view *view) {
     return e->holds[value] == PRESENT;
 }
 
+// Is a step the last one of its node?
+static bool ends_node(const qrn_plan *p, uint32_t pc) {
+    return pc + 1 == p->n_steps || p->steps[pc + 1].kind != QRN_STEP_KERNEL ||
+           p->steps[pc + 1].node != p->steps[pc].node;
+}
+
 static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *opt) {
     const qrn_plan *p = r->plan;
     uint64_t end = opt->node_times ? now_ns() : 0;
@@ -486,11 +492,9 @@ static qrn_status run_steps(qrn_runner *r, execution *e, const qrn_run_options *
             continue;
         }
         QRN_TRY(run_timed(r, e, pc, opt, &end));
-        pc += 1 + s->n_chained;
-        s = &p->steps[pc - 1];
-        if (opt->trace && (pc == p->n_steps || p->steps[pc].kind != QRN_STEP_KERNEL ||
-                           p->steps[pc].node != s->node))
-            opt->trace(opt->trace_ctx, s->node, &(qrn_values){e, get_value});
+        for (uint32_t next = pc + 1 + s->n_chained; pc < next; pc++)
+            if (opt->trace && ends_node(p, pc))
+                opt->trace(opt->trace_ctx, p->steps[pc].node, &(qrn_values){e, get_value});
     }
     return QRN_OK;
 }

@@ -271,6 +271,44 @@ def test_methods_that_cut_tails_keep_the_steps_of_the_rest(tmp_path, method):
         assert 4 < reach < (700 if method == "sqnr" else 500)
 
 
+def residual_net(path):
+    """A 3x3 layer with a Relu, another one behind a sum, and one whose input is read twice."""
+    rng = np.random.default_rng(21)
+    weights = [numpy_helper.from_array(rng.normal(0, 0.1, (32, c, 3, 3)).astype(np.float32), f"w{i}")
+               for i, c in enumerate((3, 32, 32))]
+    conv = lambda x, w, y: h.make_node("Conv", [x, w], [y], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
+    nodes = [conv("x", "w0", "a"), h.make_node("Relu", ["a"], ["b"]), conv("b", "w1", "c"),
+             h.make_node("Add", ["c", "b"], ["d"]), h.make_node("Relu", ["d"], ["e"]),
+             conv("e", "w2", "f"), h.make_node("Relu", ["f"], ["g"]),
+             h.make_node("Mul", ["f", "g"], ["y"])]
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, [1, 3, 40, 40])],
+                         [h.make_tensor_value_info("y", T.FLOAT, [1, 32, 40, 40])], weights)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8), path)
+
+
+def test_ranges_are_those_of_every_tensor_that_is_quantized(tmp_path):
+    residual_net(tmp_path / "m.onnx")
+    x = np.random.default_rng(22).normal(size=(3, 3, 40, 40)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    shown = onnx.load(tmp_path / "m.onnx")
+    shown.graph.output.extend(h.make_tensor_value_info(n, T.FLOAT, [1, 32, 40, 40])
+                              for n in "abcdefg")
+    onnx.save(shown, tmp_path / "shown.onnx")
+    runs = [run(tmp_path / "shown.onnx", {"x": v[None]}) for v in x]
+    want = {n: (min(0, min(r[n].min() for r in runs)), max(r[n].max() for r in runs))
+            for n in runs[0]} | {"x": (x.min(), x.max())}
+    ok("quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy",
+       "--no-check", "--repair", "none", "--threads", "2", "--export-encodings",
+       tmp_path / "e.json")
+    listed = json.loads((tmp_path / "e.json").read_text())["activation_encodings"]
+    got = {e["name"]: (e["scale"][0] * e["offset"][0], e["scale"][0] * (e["offset"][0] + 255))
+           for e in listed if e["dtype"] == "INT"}
+    assert got.keys() == set("xbcefgy")  # a and d are inside of a layer and a sum
+    for name, (low, high) in got.items():
+        step = (high - low) / 255
+        assert abs(low - want[name][0]) < step and abs(high - want[name][1]) < step, name
+
+
 def test_samples_come_from_a_folder_or_a_list(tmp_path):
     net = model(tmp_path / "net.onnx", [h.make_node("Relu", ["x"], ["y"])],
                 {"x": (T.FLOAT, [2])}, {"y": (T.FLOAT, [2])})

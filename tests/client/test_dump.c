@@ -249,11 +249,13 @@ typedef struct seen {
     uint32_t n;
 } seen;
 
+static bool wide_rows; // tensors are [1, N]
+
 static void note(void *ctx, const QuernBackend_Tensor_t *t) {
     seen *s = ctx;
     assert_int_equal(t->data_type, QNN_DATATYPE_FLOAT_32);
-    assert_int_equal(t->rank, 1);
-    assert_int_equal(t->dims[0], N);
+    assert_int_equal(t->rank, wide_rows ? 2 : 1);
+    assert_int_equal(t->dims[t->rank - 1], N);
     assert_true(s->n < 3);
     strcat(s->names, t->name);
     memcpy(s->values[s->n++], t->data, sizeof s->values[0]);
@@ -288,6 +290,58 @@ static void an_observer_sees_what_every_node_writes(void **state) {
     OK(qnn.backendFree(b));
 }
 
+static uint32_t n_asked;
+
+static bool only_y(void *ctx, const char *name) {
+    (void)ctx;
+    n_asked++;
+    return name && name[0] == 'y';
+}
+
+static void an_observer_of_some_tensors_sees_those(void **state) {
+    (void)state;
+    seen s = {0};
+    QuernBackend_ObserveSomeConfig_t observe = {
+        QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_OBSERVE_SOME, note, &s, only_y};
+    QnnBackend_Config_t c = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM, .customConfig = &observe};
+    const QnnBackend_Config_t *list[] = {&c, NULL};
+    Qnn_BackendHandle_t b;
+    Qnn_ContextHandle_t context;
+    OK(qnn.backendCreate(NULL, list, &b));
+    OK(qnn.contextCreate(b, NULL, NULL, &context));
+    graph g;
+    uint32_t row[] = {1, N}, square[] = {N, N};
+    float w[N * N] = {0}, x[N] = {-2, -1, 0, 1, 2}, y[N];
+    for (int i = 0; i < N; i++)
+        w[i * N + i] = 3;
+    OK(qnn.graphCreate(context, "some", NULL, &g.handle));
+    g.x = tensor(&qnn, g.handle, "x", QNN_TENSOR_TYPE_APP_WRITE, 2, row);
+    Qnn_Tensor_t weight = describe("w", QNN_TENSOR_TYPE_STATIC, QNN_DATATYPE_FLOAT_32, 2, square);
+    set_buffer(&weight, w, sizeof w);
+    OK(qnn.tensorCreateGraphTensor(g.handle, &weight));
+    Qnn_Tensor_t m = tensor(&qnn, g.handle, "m", QNN_TENSOR_TYPE_NATIVE, 2, row);
+    g.y = tensor(&qnn, g.handle, "y", QNN_TENSOR_TYPE_APP_READ, 2, row);
+    Qnn_Tensor_t in[] = {g.x, weight};
+    OK(qnn.graphAddNode(g.handle, op_config("layer", QNN_OP_PACKAGE_NAME_QTI_AISW,
+                                            QNN_OP_FULLY_CONNECTED, in, 2, &m, 1)));
+    node(&qnn, g.handle, "relu", QNN_OP_RELU, &m, &g.y);
+    OK(qnn.graphFinalize(g.handle, NULL, NULL));
+    assert_true(n_asked > 0);
+    Qnn_Tensor_t from = g.x, to = g.y;
+    set_buffer(&from, x, sizeof x);
+    set_buffer(&to, y, sizeof y);
+    wide_rows = true;
+    OK(qnn.graphExecute(g.handle, &from, 1, &to, 1, NULL, NULL));
+    wide_rows = false;
+    assert_string_equal(s.names, "y"); // m is computed together with it
+    for (int i = 0; i < N; i++) {
+        assert_float_equal(y[i], i > 2 ? 3 * ((float)i - 2) : 0, 0);
+        assert_float_equal(s.values[0][i], y[i], 0);
+    }
+    OK(qnn.contextFree(context, NULL));
+    OK(qnn.backendFree(b));
+}
+
 int main(void) {
     void *lib = open_library(&qnn);
     const struct CMUnitTest tests[] = {
@@ -297,6 +351,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_branch_that_does_not_run_is_said_to_be_missing, setup,
                                         teardown),
         cmocka_unit_test(an_observer_sees_what_every_node_writes),
+        cmocka_unit_test(an_observer_of_some_tensors_sees_those),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     dlclose(lib);

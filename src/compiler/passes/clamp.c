@@ -35,6 +35,17 @@ static bool limits(const qrn_lowering *lo, const qrn_cstep *s, qrn_clamp *c) {
     return a->op == QRN_UNARY_CLAMP && a->low <= a->high;
 }
 
+static bool is_wanted(const qrn_lowering *lo, qrn_val v) {
+    return lo->opt->keep_tensors && lo->opt->wanted(lo->opt->wanted_ctx, lo->cg->values[v].name);
+}
+
+// The layer's node makes the activation's result from now on.
+static void take_over(qrn_compiled *p, uint32_t node, qrn_val from, qrn_val to) {
+    for (uint32_t i = 0; i < p->nodes[node].n_out; i++)
+        if (p->nodes[node].out[i] == from)
+            p->nodes[node].out[i] = to;
+}
+
 qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses) {
     qrn_compiled *p = lo->cg;
     for (uint32_t i = 0; i < p->n_steps; i++) {
@@ -46,9 +57,12 @@ qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses) {
         qrn_cstep *layer = u->n_writes == 1 ? &p->steps[u->last_write - 1] : NULL;
         qrn_clamp *to = layer && layer->op ? clamp_of(lo, layer) : NULL;
         if (!to || to->on || u->n_reads != 1 || u->last_write > i ||
-            p->values[s->in[0]].kind != QRN_CV_TEMP || uses[s->out[0]].n_writes != 1)
+            p->values[s->in[0]].kind != QRN_CV_TEMP || uses[s->out[0]].n_writes != 1 ||
+            is_wanted(lo, s->in[0]))
             continue;
         *to = c;
+        if (lo->opt->keep_tensors)
+            take_over(p, layer->node, s->in[0], s->out[0]);
         layer->out[0] = s->out[0];
         qrn_pass_drop(s);
     }

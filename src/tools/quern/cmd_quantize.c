@@ -139,7 +139,8 @@ static int calibrate(qt_quantize_job *j) {
         const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
                                     .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
                                     .grams = i == 0 && j->scheme.weight_bits == 4,
-                                    .patches = j->n == 1 && j->scheme.weight_bits <= 8 &&
+                                    .patches = j->n == 1 && !j->opt->run.only &&
+                                               j->scheme.weight_bits <= 8 &&
                                                (j->scheme.adaround || j->scheme.correct_bias),
                                     .n_samples = (uint32_t)j->samples.n,
                                     .shapes_only = i > 0 || !j->samples.in.n_sets};
