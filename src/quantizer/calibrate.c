@@ -72,6 +72,8 @@ static qrn_status make_parts(qz_run *r, const qz_run_options *opt) {
 static void look_at(qz_run *r, qz_value *v, const float *x, size_t n) {
     if (!v->fused)
         add_values(r, v, x, n);
+    if (v->row && !v->channel_last)
+        qz_stats_add_rows(&v->stats, x, n, v->row);
     if (v->channels)
         qz_channels_add(v->channels, x, n, v->channel_last);
     for (qz_patches *p = v->patches; p; p = p->next)
@@ -146,6 +148,20 @@ static qrn_status map_tensors(qz_run *r, bool histograms) {
         if (qz_is_activation(r->graph->values[i]) && !r->graph->values[i]->stats.bins)
             QRN_TRY(qz_stats_init(&r->graph->values[i]->stats, true));
     return QRN_OK;
+}
+
+// Where a Softmax reads rows of the last dimension, their maxima are noted.
+static void note_rows(const qz_graph *g) {
+    const ox_graph *og = g->model->graph;
+    for (uint32_t i = 0; i < og->n_nodes; i++) {
+        const ox_node *n = &og->nodes[i];
+        qz_value *x = qz_is(n, "Softmax") && n->n_in ? qz_find(g, n->in[0]) : NULL;
+        if (!x || !qz_is_activation(x) || !x->rank)
+            continue;
+        int64_t axis = ox_attr_int(n, "axis", ox_model_opset(g->model, "") < 13 ? 1 : -1);
+        if (axis == -1 || axis == (int64_t)x->rank - 1)
+            x->row = x->dims[x->rank - 1];
+    }
 }
 
 // Sums for the inputs of matmuls with a constant matrix, as many as there is room for.
@@ -227,6 +243,7 @@ static qrn_status start(qz_run *r, const qz_run_options *opt) {
     if (r->no_memory)
         return QRN_FAIL(QRN_E_MEM, "out of memory");
     QRN_TRY(map_tensors(r, opt->histograms));
+    note_rows(r->graph);
     if (opt->grams)
         QRN_TRY(make_grams(r->graph));
     if (opt->patches)

@@ -43,6 +43,7 @@ typedef struct qz_value {
     bool shared;                     // others share its encoding
     struct qz_value *like; // shares the encoding of this one; NULL: it is the first itself
     qz_stats stats;
+    uint32_t row;          // it goes into a Softmax along rows of so many; 0: into none
     qz_gram *gram;         // of its last dimension, or NULL; in the arena
     bool owns_gram;        // else it is another graph's
     qz_channels *channels; // asked for before calibration, or NULL; in the arena

@@ -12,6 +12,8 @@
 // A masked score must lie this far below every other one: exp(-16) is a hundredth of the smallest
 // step of 16-bit probabilities.
 #define MASK_MARGIN 16.0
+// The same for 8 bits, of all scores of a row together: exp(-7) is a fourth of a step.
+#define PEAK_MARGIN 7.0
 // 16-bit ranges reach this much further than what calibration saw. It costs 0.14 of 16 bits, and
 // data that was not seen is not clipped at once.
 #define HEADROOM 1.1
@@ -212,30 +214,86 @@ static const ox_node *origin(const qz_graph *g, const qz_value *v) {
     return n;
 }
 
+// Below this, a score has no probability: the least maximum of a row, less a margin that leaves all
+// the others in a row nothing, too. 16 bits hold whole ranges, so there only masks are cut.
+static bool lowest_score(const qz_value *x, const qz_value *s, unsigned bits, double *low) {
+    const qz_stats *t = &s->stats;
+    bool peaks = bits == 8 && x->row && isfinite(t->peak);
+    if (!peaks && (!t->n_masked || !isfinite(t->above)))
+        return false;
+    *low = peaks ? t->peak - PEAK_MARGIN - log(x->row) : t->above - MASK_MARGIN;
+    return *low > t->min;
+}
+
+static void end_at(qz_value *v, double low) {
+    v->low = v->fixed && v->low < low ? v->low : low; // another Softmax may need more
+    v->high = v->stats.max;
+    v->fixed = true;
+}
+
+// Numbers of a value below `low` do not matter to the only op that reads it; nor do those behind a
+// constant factor.
+static void end_scores(const qz_graph *g, qz_value *v, double low) {
+    for (int hop = 0; v && hop < 4; hop++) {
+        qz_value *f = qz_first(v);
+        if (!qz_is_activation(v) || v->n_uses != 1 || v->is_output || f->fixed || f->shared ||
+            f->given || low >= 0)
+            return;
+        if (low > f->stats.min)
+            end_at(f, low);
+        const ox_node *n = v->maker;
+        bool mul = qz_is(n, "Mul"), div = qz_is(n, "Div");
+        uint32_t side = mul && n->n_in == 2 && qz_is_float_constant(qz_find(g, n->in[0])) ? 0 : 1;
+        const qz_value *k = (mul || div) && n->n_in == 2 ? qz_find(g, n->in[side]) : NULL;
+        if (!k || !qz_is_float_constant(k) || qz_count(k) != 1 || k->stats.max <= 0)
+            return;
+        low = mul ? low / k->stats.max : low * k->stats.max;
+        v = qz_find(g, n->in[1 - side]);
+    }
+}
+
+// Is a value, 0 or less, only added to others?
+static bool is_mask(const qz_graph *g, const qz_value *v) {
+    const ox_graph *og = g->model->graph;
+    if (v->stats.max > 0 || v->is_output)
+        return false;
+    for (uint32_t i = 0; i < og->n_nodes; i++)
+        for (uint32_t k = 0; k < og->nodes[i].n_in; k++)
+            if (strcmp(og->nodes[i].in[k], v->name) == 0 && !qz_is(&og->nodes[i], "Add"))
+                return false;
+    return true;
+}
+
 // Very low numbers in front of a Softmax stand for "not at all". Ranges that reach them leave no
 // steps for the scores, so both end where the probability is 0 in any case.
-static void clamp_mask(const qz_graph *g, const ox_node *softmax) {
+static void clamp_scores(const qz_graph *g, const ox_node *softmax, const qz_scheme *scheme) {
     qz_value *x = qz_find(g, softmax->in[0]);
     qz_value *s = x ? qz_first(x) : NULL;
-    if (!s || !qz_is_activation(x) || s->fixed || !s->stats.n_masked || !isfinite(s->stats.above))
+    double low;
+    bool others = x && (x->n_uses != 1 || x->is_output); // who may look at low scores
+    if (!s || !qz_is_activation(x) || s->fixed || (others && !s->stats.n_masked) ||
+        !lowest_score(x, s, qz_bits_of(s, scheme->act_bits), &low))
         return;
     const ox_node *n = origin(g, x);
-    double low = s->stats.above, reach = s->stats.max - low;
-    bool select = qz_is(n, "Where");
-    for (uint32_t i = 0; n && (qz_is(n, "Add") || select) && i < n->n_in; i++) {
+    bool select = qz_is(n, "Where"), sum = qz_is(n, "Add") && n->n_in == 2;
+    for (uint32_t i = 0; n && (sum || select) && i < n->n_in; i++) {
         qz_value *v = qz_find(g, n->in[i]);
         qz_value *m = v && can_share(v) ? qz_first(v) : NULL;
-        if (!m || m == s || !m->stats.n_masked)
+        qz_value *other = sum ? qz_find(g, n->in[1 - i]) : NULL;
+        if (!m || m == s || (sum && (!other || !can_share(other))))
             continue;
-        double need = select ? low - MASK_MARGIN : -reach - MASK_MARGIN;
-        need = m->stats.above < need ? m->stats.above : need;
-        m->low = m->fixed && m->low < need ? m->low : need; // another Softmax may need more
-        m->high = m->stats.max;
-        m->fixed = true;
+        // Where the other operand of a sum is largest.
+        double need = select ? low : low - qz_first(other)->stats.max;
+        bool mask = m->stats.n_masked || (sum && is_mask(g, v));
+        if (mask && need < m->stats.max && need > m->stats.min)
+            end_at(m, need);
+        else if (sum && !mask)
+            end_scores(g, v, need);
     }
-    s->low = low - MASK_MARGIN;
-    s->high = s->stats.max;
-    s->fixed = true;
+    if (!sum && !select)
+        end_scores(g, x, low);
+    if (!s->fixed)
+        end_at(s, low);
 }
 
 // --- encodings
@@ -369,7 +427,7 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
         return QRN_OK; // weights alone
     for (uint32_t i = 0; i < og->n_nodes; i++)
         if (qz_is(&og->nodes[i], "Softmax"))
-            clamp_mask(g, &og->nodes[i]);
+            clamp_scores(g, &og->nodes[i], scheme);
     for (uint32_t i = 0; i < g->n_values; i++) {
         qz_value *v = g->values[i];
         if (!v->like && can_share(v))

@@ -13,7 +13,7 @@
 #include <math.h>
 #include <string.h>
 
-#define MAGIC "QRNCAL1\n"
+#define MAGIC "QRNCAL2\n"
 #define CONSTANT_BYTES 4096 // of each constant that are part of the model's digest
 
 enum { HISTOGRAMS = 1, GRAMS = 2 };
@@ -26,7 +26,7 @@ typedef struct header {
 } header;
 
 typedef struct record {
-    double min, max, above;
+    double min, max, above, peak;
     uint64_t n, n_masked, n_nan;
     int64_t exponent;
     uint64_t sizes[QZ_SIZES];
@@ -83,6 +83,7 @@ static void put_value(output *o, const qz_value *v) {
     record r = {.min = s->min,
                 .max = s->max,
                 .above = s->above,
+                .peak = s->peak,
                 .n = s->n,
                 .n_masked = s->n_masked,
                 .n_nan = s->n_nan,
@@ -178,6 +179,7 @@ static qrn_status add_value(input *in, qz_value *v, bool histograms) {
                   .max = r.max,
                   .above = r.above,
                   .n = r.n,
+                  .peak = r.peak,
                   .n_masked = r.n_masked,
                   .n_nan = r.n_nan,
                   .exponent = (int)r.exponent,

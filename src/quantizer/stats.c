@@ -15,7 +15,7 @@
 #define LEAST_EXPONENT (-140)   // below the smallest float: an empty histogram
 
 qrn_status qz_stats_init(qz_stats *s, bool bins) {
-    *s = (qz_stats){.above = INFINITY, .exponent = LEAST_EXPONENT};
+    *s = (qz_stats){.above = INFINITY, .peak = INFINITY, .exponent = LEAST_EXPONENT};
     if (bins && !(s->bins = qrn_calloc(QZ_BINS * sizeof *s->bins)))
         return QRN_FAIL(QRN_E_MEM, "out of memory for a histogram");
     return QRN_OK;
@@ -25,7 +25,7 @@ void qz_stats_clear(qz_stats *s) {
     uint64_t *bins = s->bins;
     if (bins)
         memset(bins, 0, QZ_BINS * sizeof *bins);
-    *s = (qz_stats){.above = INFINITY, .exponent = LEAST_EXPONENT, .bins = bins};
+    *s = (qz_stats){.above = INFINITY, .peak = INFINITY, .exponent = LEAST_EXPONENT, .bins = bins};
 }
 
 void qz_stats_free(qz_stats *s) {
@@ -221,12 +221,23 @@ void qz_stats_add(qz_stats *s, const float *x, size_t n) {
         count(s, x, n, e.finite == n, (double)e.low, (double)e.high);
 }
 
+void qz_stats_add_rows(qz_stats *s, const float *x, size_t n, size_t row) {
+    for (size_t at = 0; row && at + row <= n; at += row) {
+        float most = -INFINITY;
+        for (size_t i = 0; i < row; i++)
+            most = x[at + i] > most ? x[at + i] : most;
+        if ((double)most > QZ_MASKED && (double)most < s->peak)
+            s->peak = (double)most;
+    }
+}
+
 void qz_stats_merge(qz_stats *s, const qz_stats *from) {
     s->n_nan += from->n_nan;
     s->n_masked += from->n_masked;
     for (int i = 0; i < QZ_SIZES; i++)
         s->sizes[i] += from->sizes[i];
     s->above = from->above < s->above ? from->above : s->above;
+    s->peak = from->peak < s->peak ? from->peak : s->peak;
     if (!from->n)
         return;
     s->min = s->n && s->min < from->min ? s->min : from->min;

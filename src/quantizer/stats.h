@@ -23,6 +23,7 @@
 typedef struct qz_stats {
     double min, max;   // of finite values; valid where n > 0
     double above;      // smallest finite value above QZ_MASKED; +infinity: none
+    double peak;       // least maximum of a row that is not masked; +infinity: none was looked at
     uint64_t n;        // finite values
     uint64_t n_masked; // those at or below QZ_MASKED, and -infinity
     // How many values are in [2^(i-40), 2^(i-39)), signs apart; zeros in none. Of large tensors
@@ -38,6 +39,8 @@ qrn_status qz_stats_init(qz_stats *s, bool bins);
 void qz_stats_clear(qz_stats *s); // empty again
 void qz_stats_free(qz_stats *s);
 void qz_stats_add(qz_stats *s, const float *x, size_t n);
+// Notes the largest value of each row of values that were added; rows of masked values are none.
+void qz_stats_add_rows(qz_stats *s, const float *x, size_t n, size_t row);
 // As if all values of `from` had been added too. A histogram is lost where `from` has none.
 void qz_stats_merge(qz_stats *s, const qz_stats *from);
 

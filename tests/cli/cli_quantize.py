@@ -81,6 +81,35 @@ def test_masks_leave_the_steps_to_the_scores(llama, tmp_path):
     assert blocked < -16  # exp(-16) of a probability is nothing
 
 
+@pytest.mark.parametrize("masked", [-100, -1e4])
+def test_8_bit_scores_end_where_no_probability_is_left(tmp_path, masked):
+    """A mask of -100 is no infinity, but scores that reach it would have steps of half a unit."""
+    rng = np.random.default_rng(31)
+    mask = np.triu(np.full((16, 16), masked, np.float32), 1)
+    nodes = [h.make_node("MatMul", ["x", "w"], ["a"]), h.make_node("Div", ["a", "root"], ["b"]),
+             h.make_node("Add", ["b", "mask"], ["c"]),
+             h.make_node("Softmax", ["c"], ["y"], axis=-1)]
+    constants = {"w": rng.normal(0, 4, (8, 16)).astype(np.float32), "root": np.float32(4),
+                 "mask": mask}
+    graph = h.make_graph(nodes, "g", [h.make_tensor_value_info("x", T.FLOAT, [1, 2, 16, 8])],
+                         [h.make_tensor_value_info("y", T.FLOAT, [1, 2, 16, 16])],
+                         [numpy_helper.from_array(v, k) for k, v in constants.items()])
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "m.onnx")
+    x = rng.normal(size=(4, 2, 16, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ok("quantize", tmp_path / "m.onnx", "-o", tmp_path / "q.onnx", "-c", tmp_path / "x.npy",
+       "--repair", "none")
+    scores = x @ constants["w"] / 4 + mask
+    peak = scores.max(-1).min()
+    kind, scale, zero = encodings(tmp_path / "q.onnx")["c"]
+    assert kind == "uint8" and peak - 16 < -zero * scale < peak - 7
+    want = np.exp(scores - scores.max(-1, keepdims=True))
+    want /= want.sum(-1, keepdims=True)
+    got = np.concatenate([run(tmp_path / "q.onnx", {"x": v[None]})["y"] for v in x])
+    assert np.abs(got - want).max() < 0.05
+
+
 def massive(path, source):
     """The same model with one token whose first value is far larger than all others."""
     m = onnx.load(source)
@@ -274,8 +303,8 @@ def test_methods_that_cut_tails_keep_the_steps_of_the_rest(tmp_path, method):
 def residual_net(path):
     """A 3x3 layer with a Relu, another one behind a sum, and one whose input is read twice."""
     rng = np.random.default_rng(21)
-    weights = [numpy_helper.from_array(rng.normal(0, 0.1, (32, c, 3, 3)).astype(np.float32), f"w{i}")
-               for i, c in enumerate((3, 32, 32))]
+    kernel = lambda c: rng.normal(0, 0.1, (32, c, 3, 3)).astype(np.float32)
+    weights = [numpy_helper.from_array(kernel(c), f"w{i}") for i, c in enumerate((3, 32, 32))]
     conv = lambda x, w, y: h.make_node("Conv", [x, w], [y], pads=[1, 1, 1, 1], kernel_shape=[3, 3])
     nodes = [conv("x", "w0", "a"), h.make_node("Relu", ["a"], ["b"]), conv("b", "w1", "c"),
              h.make_node("Add", ["c", "b"], ["d"]), h.make_node("Relu", ["d"], ["e"]),
