@@ -20,7 +20,8 @@ set(QUERN_ISA_avx512vbmi   x86_64  ${QUERN_AVX512_FLAGS} -mavx512vbmi)
 set(QUERN_ISA_amx          x86_64  ${QUERN_AVX512_FLAGS} -mavx512vnni -mamx-tile -mamx-int8)
 set(QUERN_ISA_neon         aarch64)
 set(QUERN_ISA_neondot      aarch64 -march=armv8.2-a+dotprod)
-set(QUERN_ISA_SUFFIXES avx2 avxvnni avx512 avx512vnni avx512vbmi amx neon neondot)
+set(QUERN_ISA_neoni8mm     aarch64 -march=armv8.2-a+i8mm)
+set(QUERN_ISA_SUFFIXES avx2 avxvnni avx512 avx512vnni avx512vbmi amx neon neondot neoni8mm)
 
 # gcc 12 for aarch64 crashes (vect_transform_reduction) on loops that reduce with fmax or fmin; the
 # fast kernels use intrinsics and do not need its loop vectorizer.

@@ -248,6 +248,7 @@ static qrn_status dense8_winograd(const qrn_kcall *k) {
 FUNCTION(avxvnni, qrn_gemm_q8_6x32_avxvnni)
 FUNCTION(avx2, qrn_gemm_q8_2x32_avx2)
 #elif defined(__aarch64__)
+FUNCTION(neoni8mm, qrn_gemm_q8_6x32_neoni8mm)
 FUNCTION(neondot, qrn_gemm_q8_6x32_neondot)
 #endif
 FUNCTION(ref, qrn_gemm_q8_ref)
@@ -266,6 +267,7 @@ static const qrn_kernel dense8_rows[] = {
     ROW(avxvnni, QRN_ISA_AVXVNNI),
     ROW(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
+    ROW(neoni8mm, QRN_ISA_NEONI8MM),
     ROW(neondot, QRN_ISA_NEONDOT),
 #endif
     ROW(ref, 0),

@@ -314,6 +314,7 @@ FUNCTION(amx)
 FUNCTION(avx512vnni)
 FUNCTION(avx2)
 #elif defined(__aarch64__)
+FUNCTION(neoni8mm)
 FUNCTION(neondot)
 #endif
 FUNCTION(ref)
@@ -330,6 +331,7 @@ static const qrn_kernel dense_planes_rows[] = {
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
+    ROW(neoni8mm, QRN_ISA_NEONI8MM),
     ROW(neondot, QRN_ISA_NEONDOT),
 #endif
     ROW(ref, 0),

@@ -206,8 +206,10 @@ static const qrn_kernel matmul_rows[] = {
     PLANES(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     FAST(neon, QRN_ISA_NEON),
+    BYTES(neoni8mm, QRN_ISA_NEONI8MM),
     BYTES(neondot, QRN_ISA_NEONDOT),
     FEW(neon, QRN_ISA_NEON),
+    PLANES(neoni8mm, QRN_ISA_NEONI8MM),
     PLANES(neondot, QRN_ISA_NEONDOT),
 #endif
     PLANES(any, 0),

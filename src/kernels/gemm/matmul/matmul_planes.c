@@ -208,6 +208,7 @@ qrn_status qrn_matmul_planes_avx512vnni(const qrn_kcall *k) {
 }
 qrn_status qrn_matmul_planes_avx2(const qrn_kcall *k) { return run(k, &qrn_planes_avx2); }
 #elif defined(__aarch64__)
+qrn_status qrn_matmul_planes_neoni8mm(const qrn_kcall *k) { return run(k, &qrn_planes_neoni8mm); }
 qrn_status qrn_matmul_planes_neondot(const qrn_kcall *k) { return run(k, &qrn_planes_neondot); }
 #endif
 qrn_status qrn_matmul_planes_any(const qrn_kcall *k) { return run(k, &qrn_planes_ref); }

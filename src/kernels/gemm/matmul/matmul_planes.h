@@ -12,6 +12,7 @@ bool qrn_matmul_planes_works(const qrn_kcall *k);
 size_t qrn_matmul_planes_scratch(const qrn_kcall *k);
 qrn_status qrn_matmul_planes_avx512vnni(const qrn_kcall *k);
 qrn_status qrn_matmul_planes_avx2(const qrn_kcall *k);
+qrn_status qrn_matmul_planes_neoni8mm(const qrn_kcall *k);
 qrn_status qrn_matmul_planes_neondot(const qrn_kcall *k);
 qrn_status qrn_matmul_planes_any(const qrn_kcall *k);
 

@@ -207,6 +207,9 @@ qrn_status qrn_matmul_q8_avx2(const qrn_kcall *k) {
     return run(k, &qrn_gemm_q8_2x32_avx2, &qrn_q8_packing_avx2);
 }
 #elif defined(__aarch64__)
+qrn_status qrn_matmul_q8_neoni8mm(const qrn_kcall *k) {
+    return run(k, &qrn_gemm_q8_6x32_neoni8mm, &qrn_q8_packing_neondot);
+}
 qrn_status qrn_matmul_q8_neondot(const qrn_kcall *k) {
     return run(k, &qrn_gemm_q8_6x32_neondot, &qrn_q8_packing_neondot);
 }

@@ -11,6 +11,7 @@
 qrn_status qrn_matmul_q8_amx(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_avx512vnni(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_avx2(const qrn_kcall *k);
+qrn_status qrn_matmul_q8_neoni8mm(const qrn_kcall *k);
 qrn_status qrn_matmul_q8_neondot(const qrn_kcall *k);
 
 bool qrn_matmul_q8_works(const qrn_kcall *k);

@@ -44,6 +44,8 @@ const qrn_planes_kernel qrn_planes_avx512vnni = {.pairs = true,
                                                  .ops = &qrn_planes_ops_avx512};
 const qrn_planes_kernel qrn_planes_avx2 = {.sums = sums_avx2, .ops = &qrn_planes_ops_avx2};
 #elif defined(__aarch64__)
+SUMS(neoni8mm, qrn_gemm_q8_6x32_neoni8mm)
+const qrn_planes_kernel qrn_planes_neoni8mm = {.sums = sums_neoni8mm, .ops = &qrn_planes_ops_neon};
 SUMS(neondot, qrn_gemm_q8_6x32_neondot)
 const qrn_planes_kernel qrn_planes_neondot = {.sums = sums_neondot, .ops = &qrn_planes_ops_neon};
 #endif

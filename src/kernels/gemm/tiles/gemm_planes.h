@@ -118,7 +118,7 @@ typedef struct qrn_planes_kernel {
 } qrn_planes_kernel;
 
 extern const qrn_planes_kernel qrn_planes_amx, qrn_planes_avx512vnni, qrn_planes_avx2,
-    qrn_planes_neondot, qrn_planes_ref;
+    qrn_planes_neoni8mm, qrn_planes_neondot, qrn_planes_ref;
 
 void qrn_planes_gemm(const qrn_planes_kernel *k, const qrn_planes_rows *r,
                      const qrn_planes_panel *p, const qrn_planes_out *o);
