@@ -67,6 +67,20 @@ def test_a_context_binary_tells_the_schedule_it_was_compiled_with(small, tmp_pat
         assert quern("estimate", path, *flag).returncode == USAGE
 
 
+@pytest.mark.parametrize("vtcm", [2, 4, 8])
+def test_model_and_binary_of_the_same_vtcm_take_the_same_time(vtcm, tmp_path):
+    shape, perm = (8, 512, 300), (0, 2, 1)
+    out = [shape[p] for p in perm]
+    nodes = [h.make_node("Relu", ["x"], ["a"]), h.make_node("Sqrt", ["a"], ["b"]),
+             h.make_node("Transpose", ["b"], ["c"], name="turn", perm=perm),
+             h.make_node("Exp", ["c"], ["d"]), h.make_node("Abs", ["d"], ["y"])]
+    net = model(tmp_path / "net.onnx", nodes, {"x": (T.FLOAT, shape)}, {"y": (T.FLOAT, out)})
+    ok("compile", net, "-o", tmp_path / "net.bin", "--soc", "SM8650", "--vtcm-mb", vtcm)
+    a = ok_json("estimate", net, "-p", "fp16", "--soc", "SM8650", "--vtcm", vtcm, "--json")
+    b = ok_json("estimate", tmp_path / "net.bin", "--json")
+    assert b["ms"] == pytest.approx(a["ms"], rel=1e-6)
+
+
 def test_a_schedule_follows_the_options_of_compile(small, tmp_path):
     path = tmp_path / "net.bin"
     ok("compile", small, "-o", path, "--soc", "SM8650", "--hvx-threads", "2", "--vtcm-mb", "2",
