@@ -78,11 +78,25 @@ def _outputs(options: Mapping[str, Any], parts: Mapping[str, Part], folder: Path
     return folder / "out"
 
 
-def _quantize(options: Mapping[str, Any], parts: Mapping[str, Part], folder: Path) -> Any:
+def _calibrate(options: Mapping[str, Any], parts: Mapping[str, Part], folder: Path) -> Any:
     unpack(_bytes(parts["calibration"]), folder)
     (folder / "made").mkdir()
+    _quern(options, folder, "quantize", _model(parts, folder), "--calibrate-only", "made/state",
+           "-c", LIST, "--quiet", *options["flags"])
+    return {"bytes": (folder / "made" / "state").stat().st_size}, pack_folder(folder / "made")
+
+
+def _quantize(options: Mapping[str, Any], parts: Mapping[str, Part], folder: Path) -> Any:
+    """By samples, or by what others found in shards of them, in the order of the shards."""
+    ranges = ["-c", LIST] if "calibration" in parts else []
+    if ranges:
+        unpack(_bytes(parts["calibration"]), folder)
+    for name in (p for p in parts if p.startswith("state")):
+        unpack(_bytes(parts[name]), folder / name)
+        ranges += ["--merge", f"{name}/state"]
+    (folder / "made").mkdir()
     report = _quern(options, folder, "quantize", _model(parts, folder), "-o", "made/model.onnx",
-                    "-c", LIST, "--no-check", "--json", *options["flags"])
+                    *ranges, "--no-check", "--json", *options["flags"])
     found = json.loads(report)[0]
     return ({"constant_bytes": found["constant_bytes"], "quantized": found["quantized"],
              "float": found["float"]}, pack_folder(folder / "made"))
@@ -131,8 +145,9 @@ def _evaluate(options: Mapping[str, Any], parts: Mapping[str, Part], folder: Pat
 
 
 KINDS: dict[str, Callable[[Mapping[str, Any], Mapping[str, Part], Path], Any]] = {
-    "quantize": _quantize, "reference": _reference, "evaluate": _evaluate, "estimate": _estimate}
-WITH_BLOB = ("quantize", "reference")
+    "calibrate": _calibrate, "quantize": _quantize, "reference": _reference,
+    "evaluate": _evaluate, "estimate": _estimate}
+WITH_BLOB = ("calibrate", "quantize", "reference")
 
 
 def perform(kind: str, options: Mapping[str, Any], parts: Mapping[str, Part],

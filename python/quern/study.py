@@ -37,6 +37,7 @@ __all__ = ["Study", "StudyError", "Table"]
 
 PathLike = Union[str, "os.PathLike[str]"]
 FLOAT = "fp16"  # the scheme that does not quantize
+_EXACT = "epsilon,fold"  # repairs that look at no samples
 
 
 @dataclass
@@ -157,21 +158,26 @@ class Study:
     out          the folder of results
     calibration  other samples to choose ranges by; without them the first of `data`
     labels       .npy with the class of each sample, or a mapping
+    calibration_shard_size  calibrate in tasks of so many samples, which are merged exactly; repairs
+                 that look at samples are left out then
     """
 
     def __init__(self, models: Any, schemes: Iterable[str], chips: Iterable[str], data: Any,
                  out: PathLike, *, calibration: Any = None, labels: Any = None,
-                 n_calibration: int = 100, shard_size: int = 100, retries: int = 1,
+                 n_calibration: int = 100, shard_size: int = 100,
+                 calibration_shard_size: int | None = None, retries: int = 1,
                  threads: int | None = None):
         self.models = _named("models", models)
         if not self.models:
             raise StudyError("a study needs at least one model")
         self.schemes, self.chips = _words("scheme", schemes), _words("chip", chips)
         self.out = Path(out)
-        for what, number in (("n_calibration", n_calibration), ("shard_size", shard_size)):
-            if number < 1:
+        for what, number in (("n_calibration", n_calibration), ("shard_size", shard_size),
+                             ("calibration_shard_size", calibration_shard_size)):
+            if number is not None and number < 1:
                 raise StudyError(f"{what} is {number}; expected at least 1")
         self.n_calibration, self.shard_size = n_calibration, shard_size
+        self.calibration_shard_size = calibration_shard_size
         self.retries, self.threads = max(0, retries), threads
         self._data, self._labels = self._each("data", data), self._each("labels", labels)
         self._calibration = self._each("calibration data", calibration)
@@ -217,7 +223,7 @@ class Study:
         plan.labels[name] = self._read_labels(name, samples.n)
         extra = {"program": str(quern.program()), "threads": self.threads}
         model = plan.model(path)
-        ranges = plan.shard(calibration, 0, self.n_calibration)
+        ranges = self._shards(plan, calibration)
         shards = [plan.shard(samples, i, i + self.shard_size)
                   for i in range(0, samples.n, self.shard_size)]
         floats = [plan.task("reference", f"{name}: float outputs {i}", {}, extra, model=model,
@@ -226,9 +232,7 @@ class Study:
             title, chip = f"{name} {row.scheme}", {"chip": row.chip}
             parts = {"model": model}
             if row.scheme != FLOAT:
-                row.keys["quantize"] = plan.task(
-                    "quantize", title, {"flags": self._flags[row.scheme]}, extra, model=model,
-                    calibration=ranges)
+                row.keys["quantize"] = self._plan_quantize(plan, row, extra, model, ranges)
                 parts = {"quantized": row.keys["quantize"]}
             row.keys["estimate"] = plan.task("estimate", f"{title} {row.chip}", chip, extra,
                                              **parts)
@@ -236,6 +240,24 @@ class Study:
                 plan.task("evaluate", f"{title} {row.chip}: shard {i}", chip, extra,
                           samples=shard, reference=want, **parts)
                 for i, (shard, want) in enumerate(zip(shards, floats))]
+
+    def _shards(self, plan: _Plan, calibration: Samples) -> list[str]:
+        n = min(self.n_calibration, calibration.n)
+        size = self.calibration_shard_size or max(n, 1)
+        return [plan.shard(calibration, i, min(i + size, n)) for i in range(0, n, size)]
+
+    def _plan_quantize(self, plan: _Plan, row: _Row, extra: Mapping[str, Any], model: str,
+                       ranges: Sequence[str]) -> str:
+        """By all samples at once, or by shards of them; one shard gives the same model."""
+        title, flags = f"{row.model} {row.scheme}", self._flags[row.scheme]
+        if not self.calibration_shard_size:
+            return plan.task("quantize", title, {"flags": flags}, extra, model=model,
+                             calibration=ranges[0])
+        flags = [*flags, "--repair", _EXACT]
+        states = [plan.task("calibrate", f"{title}: samples {i}", {"flags": flags}, extra,
+                            model=model, calibration=shard) for i, shard in enumerate(ranges)]
+        return plan.task("quantize", title, {"flags": flags}, extra, model=model,
+                         **{f"state{i}": key for i, key in enumerate(states)})
 
     def _read_labels(self, name: str, n: int) -> list[int] | None:
         import numpy as np
@@ -369,6 +391,8 @@ def _parser() -> argparse.ArgumentParser:
                    help="samples to choose ranges by; default: the first of --data")
     p.add_argument("--n-calibration", type=int, default=100, metavar="N",
                    help="how many of them (default 100)")
+    p.add_argument("--calibration-shard-size", type=int, metavar="N",
+                   help="calibrate in tasks of so many samples, without repairs that look at them")
     p.add_argument("--labels", nargs="+", metavar="[NAME=]FILE", help="classes of samples, .npy")
     p.add_argument("--shard-size", type=int, default=100, metavar="N",
                    help="samples of a task (default 100)")
@@ -386,7 +410,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         threads = o.threads or (1 if o.ray else None)
         study = Study(_pairs(o.models), o.schemes, o.chips, _one_or_pairs(o.data), o.out,
                       calibration=_one_or_pairs(o.calibration), labels=_one_or_pairs(o.labels),
-                      n_calibration=o.n_calibration, shard_size=o.shard_size, retries=o.retries,
+                      n_calibration=o.n_calibration, shard_size=o.shard_size,
+                      calibration_shard_size=o.calibration_shard_size, retries=o.retries,
                       threads=threads)
         table = study.run(ray=o.ray, workers=o.workers)
     except (ValueError, OSError) as error:
@@ -398,6 +423,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 130
     for row in table.failed:
         print(f"quern.study: {row['model']} {row['scheme']} {row['chip']}: {row['error']}",
+              file=sys.stderr)
+    if not any(path.suffix == ".parquet" for path in table.files):
+        print("quern.study: no results.parquet: pyarrow is not installed (pip install pyarrow)",
               file=sys.stderr)
     print(f"{len(table.rows)} rows, {len(table.failed)} failed, {table.n_run} tasks run: "
           f"{', '.join(map(str, table.files))}")

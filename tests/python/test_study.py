@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 
 import numpy as np
 import onnx
@@ -130,6 +131,32 @@ def test_a_second_run_does_nothing_and_shards_do_not_matter(make, wrapped, tmp_p
     assert (tmp_path / "other" / "results.csv").read_bytes() == table
     more = make(schemes=[*SCHEMES, "fp16"], chips=CHIPS[:1])
     assert more.run().n_run == 2 * 3 and len(more.run().rows) == 6  # estimate and two shards each
+
+
+def test_calibration_in_shards_is_that_of_the_whole(make, samples, study, tmp_path):
+    """Ranges are those of numpy over all samples, for any shards."""
+    tables = []
+    for name, size in (("one", 100), ("three", 4), ("many", 1)):
+        done = make(name, calibration_shard_size=size, n_calibration=6).run()
+        assert not done.failed
+        tables.append((tmp_path / name / "results.csv").read_bytes())
+        kinds = [json.loads(p.read_text())["title"] for p in (tmp_path / name).rglob("*.json")]
+        assert sum(": samples" in k for k in kinds) == 2 * len(SCHEMES) * -(-6 // size), kinds
+    assert tables[0] == tables[1] == tables[2]
+    models = [tmp_path / "many" / p for p in (tmp_path / "many").rglob("*.zip")]
+    scales = set()
+    for path in models:
+        with zipfile.ZipFile(path) as z:
+            if "model.onnx" in z.namelist():
+                m = onnx.load_from_string(z.read("model.onnx"))
+                c = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
+                scales |= {float(c[n.input[1]]) for n in m.graph.node
+                           if n.op_type == "QuantizeLinear" and n.input[0] == "x" and
+                           c[n.input[2]].dtype == np.uint8}
+    seen = samples[:6].astype(np.float64)
+    assert len(scales) == 1 and scales.pop() == pytest.approx(np.ptp(seen) / 255, rel=1e-6)
+    with pytest.raises(study.StudyError, match="calibration_shard_size is 0"):
+        make(calibration_shard_size=0)
 
 
 def test_a_run_that_was_interrupted_goes_on(make, tmp_path):
@@ -329,12 +356,12 @@ def ray(monkeypatch, quern, site):
 
 
 def test_ray_gives_the_same_table(ray, make, tmp_path):
-    make("here").run()
-    done = make().run(ray=True, workers=2)
-    assert done.n_run == TASKS and not done.failed and not ray.is_initialized()
+    n_run = make("here", calibration_shard_size=5).run().n_run
+    done = make(calibration_shard_size=5).run(ray=True, workers=2)
+    assert done.n_run == n_run > TASKS and not done.failed and not ray.is_initialized()
     assert (tmp_path / "out" / "results.csv").read_bytes() == (
         tmp_path / "here" / "results.csv").read_bytes()
-    assert make().run(ray=True).n_run == 0
+    assert make(calibration_shard_size=5).run(ray=True).n_run == 0
 
 
 def test_ray_survives_a_killed_worker(ray, make, wrapped, tmp_path):
