@@ -3,6 +3,8 @@
 // The STFT family.
 #include "kernels/signal/stft.h"
 
+#include "base/cpu.h"
+#include "kernels/signal/fft.h"
 #include "kernels/walk.h"
 
 #include <math.h>
@@ -42,7 +44,43 @@ static size_t scratch(const qrn_kcall *k) {
     return (size_t)k->n_tasks * 2 * a->length * sizeof(double);
 }
 
+static bool is_short(const qrn_kcall *k) {
+    return ((const qrn_stft_args *)k->args)->length <= QRN_FFT_LONGEST;
+}
+
+// clang-format off
+#define FAST(isa, lanes)                                                                           \
+    static size_t scratch_##isa(const qrn_kcall *k) {                                              \
+        return k->n_tasks * qrn_fft_bytes(((const qrn_stft_args *)k->args)->length, lanes);        \
+    }
+#define ROW(isa, ISA)                                                                              \
+    {.name = "stft_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = is_short,          \
+     .fn = qrn_stft_f32_##isa, .tasks = fast_tasks, .scratch = scratch_##isa}
+// clang-format on
+
+// A frame costs about 20 operations a number.
+static uint32_t fast_tasks(const qrn_kcall *k, uint32_t n_threads) {
+    uint32_t most = qrn_walk_tasks(qrn_view_count(k->out[0]) * 8, n_threads);
+    size_t groups = ((size_t)k->out[0]->dims[0] * k->out[0]->dims[1] + 15) / 16;
+    return groups < most ? (uint32_t)groups : most;
+}
+
+#ifdef __x86_64__
+FAST(avx512, 8)
+FAST(avx2, 4)
+#endif
+#ifdef __aarch64__
+FAST(neon, 2)
+#endif
+
 static const qrn_kernel stft_rows[] = {
+#ifdef __x86_64__
+    ROW(avx512, QRN_ISA_AVX512),
+    ROW(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    ROW(neon, QRN_ISA_NEON),
+#endif
     {.name = "stft_f32_ref",
      .domain = QRN_DOMAIN_F32,
      .fn = stft_f32_ref,
