@@ -2,7 +2,9 @@
 //
 // The LSTM family.
 #include "kernels/recurrent/recurrent.h"
-#include "kernels/recurrent/steps.h"
+
+#include "base/cpu.h"
+#include "kernels/recurrent/recurrent_rows.h"
 
 // Added to the variance of a layer-normalized gate, as TFLite does.
 #define NORM_EPSILON 1e-8
@@ -97,7 +99,68 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static size_t scratch(const qrn_kcall *k) { return k->n_tasks * row_doubles(k) * sizeof(double); }
 
+// The layer as the vector rows have it.
+static qrn_fast_layer layer_of(const qrn_kcall *k) {
+    const qrn_lstm_args *a = k->args;
+    return (qrn_fast_layer){.n_gates = N_GATES,
+                            .units = k->in[W_XF]->dims[0],
+                            .wx = {W_XI, W_XF, W_XC, W_XO},
+                            .wh = {W_HI, W_HF, W_HC, W_HO},
+                            .bias = {B_I, B_F, B_C, B_O},
+                            .h_init = H_INIT,
+                            .c_init = C_INIT,
+                            .reset = RESET,
+                            .h_out = 2,
+                            .c_out = 1,
+                            .reverse = a->reverse,
+                            .s = sequence_of(k->in[0], a->time_major)};
+}
+
+// Has the layer what those rows know, and nothing more?
+static bool is_plain(const qrn_kcall *k) {
+    static const uint32_t none[] = {LN_INPUT, LN_FORGET, LN_CELL, LN_OUTPUT, W_CI,
+                                    W_CF,     W_CO,      W_PROJ,  B_PROJ};
+    const qrn_lstm_args *a = k->args;
+    bool plain = operand(k, W_XI) && operand(k, W_HI) && a->cell_clip <= 0 && a->out_clip <= 0;
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++)
+        plain = plain && !operand(k, none[i]);
+    for (uint32_t o = 3; o < k->n_out; o++)
+        plain = plain && !k->out[o];
+    return plain;
+}
+
+static size_t fast_scratch(const qrn_kcall *k) {
+    qrn_fast_layer l = layer_of(k);
+    return qrn_fast_scratch(k, &l);
+}
+
+// clang-format off
+#define FAST(isa)                                                                                  \
+    static qrn_status lstm_f32_##isa(const qrn_kcall *k) {                                         \
+        qrn_fast_layer l = layer_of(k);                                                            \
+        return qrn_recurrent_f32_##isa(k, &l);                                                     \
+    }
+#define ROW(isa, ISA)                                                                              \
+    {.name = "lstm_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = is_plain,          \
+     .fn = lstm_f32_##isa, .tasks = tasks, .scratch = fast_scratch}
+// clang-format on
+
+#ifdef __x86_64__
+FAST(avx512)
+FAST(avx2)
+#endif
+#ifdef __aarch64__
+FAST(neon)
+#endif
+
 static const qrn_kernel lstm_rows[] = {
+#ifdef __x86_64__
+    ROW(avx512, QRN_ISA_AVX512),
+    ROW(avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    ROW(neon, QRN_ISA_NEON),
+#endif
     {.name = "lstm_f32_ref",
      .domain = QRN_DOMAIN_F32,
      .fn = lstm_f32_ref,

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: MIT
+//
+// LSTM and GRU in single precision, compiled for AVX512.
+#include "kernels/fast_math.h"
+#include "kernels/recurrent/recurrent_rows.h"
+
+#define NAME(x) x##_avx512
+#include "kernels/recurrent/recurrent_fast.inc"

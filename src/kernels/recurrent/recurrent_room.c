@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+//
+// Work space and state of the vector rows of LSTM and GRU.
+#include "kernels/recurrent/recurrent_rows.h"
+
+#define VECTORS 32 // that are multiplied with the weights of x at a time, about
+
+// Steps whose products with x fill that many vectors.
+static size_t steps_of(const qrn_fast_layer *l, size_t rows) {
+    size_t steps = rows < VECTORS ? VECTORS / (rows ? rows : 1) : 1;
+    return steps < l->s.n_steps ? steps : l->s.n_steps;
+}
+
+static size_t vectors_of(const qrn_fast_layer *l) {
+    return l->s.batch < VECTORS ? VECTORS : l->s.batch;
+}
+
+static size_t floats_of(const qrn_fast_layer *l) {
+    size_t width = l->n_gates * l->units;
+    return vectors_of(l) * width + l->s.batch * (width + 3 * l->units);
+}
+
+static size_t task_bytes(const qrn_fast_layer *l) {
+    size_t pointers = vectors_of(l) + 2 * l->s.batch;
+    return (pointers * sizeof(float *) + floats_of(l) * sizeof(float) + 63) / 64 * 64;
+}
+
+size_t qrn_fast_scratch(const qrn_kcall *k, const qrn_fast_layer *l) {
+    return k->n_tasks * task_bytes(l);
+}
+
+qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
+    qrn_fast_room m;
+    size_t end, width = l->n_gates * l->units;
+    qrn_split(l->s.batch, 1, k->task, k->n_tasks, &m.first, &end);
+    m.rows = end - m.first;
+    m.steps = steps_of(l, m.rows);
+    m.x_rows = (const float **)(void *)((char *)k->scratch + k->task * task_bytes(l));
+    m.h_rows = m.x_rows + vectors_of(l);
+    m.gated_rows = m.h_rows + l->s.batch;
+    m.gx = (float *)(void *)(m.gated_rows + l->s.batch);
+    m.gh = m.gx + vectors_of(l) * width;
+    m.h = m.gh + m.rows * width;
+    m.c = m.h + m.rows * l->units;
+    m.gated = m.c + m.rows * l->units;
+    for (size_t b = 0; b < m.rows; b++) {
+        m.h_rows[b] = m.h + b * l->units;
+        m.gated_rows[b] = m.gated + b * l->units;
+    }
+    return m;
+}
+
+static const qrn_view *input(const qrn_kcall *k, uint32_t i) {
+    return i && i < k->n_in ? k->in[i] : NULL;
+}
+
+static size_t state_of(const qrn_fast_layer *l) { return l->units * (l->n_gates == 4 ? 2 : 1); }
+
+static void load_row(const qrn_view *v, const double *kept, size_t row, size_t n, float *to) {
+    for (size_t i = 0; i < n; i++)
+        to[i] = kept ? (float)kept[i] : v ? ((const float *)v->data)[row * n + i] : 0.0f;
+}
+
+void qrn_fast_begin(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
+    for (size_t b = 0; b < m->rows; b++) {
+        const double *state = row_state(k, m->first + b, state_of(l));
+        const double *kept = continues(state, input(k, l->reset)) ? state + 1 : NULL;
+        size_t n = l->units;
+        load_row(input(k, l->h_init), kept, m->first + b, n, m->h + b * n);
+        load_row(input(k, l->c_init), kept && l->n_gates == 4 ? kept + n : NULL, m->first + b, n,
+                 m->c + b * n);
+    }
+}
+
+static void store_rows(const qrn_kcall *k, uint32_t o, const qrn_fast_room *m, size_t n,
+                       const float *from) {
+    if (o && o < k->n_out && k->out[o])
+        memcpy((float *)k->out[o]->data + m->first * n, from, m->rows * n * sizeof *from);
+}
+
+void qrn_fast_end(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
+    size_t n = l->units;
+    store_rows(k, l->h_out, m, n, m->h);
+    store_rows(k, l->c_out, m, n, m->c);
+    for (size_t b = 0; b < m->rows; b++) {
+        double *state = row_state(k, m->first + b, state_of(l));
+        if (!state)
+            continue;
+        state[0] = 1.0;
+        for (size_t i = 0; i < n; i++) {
+            state[1 + i] = (double)m->h[b * n + i];
+            if (l->n_gates == 4)
+                state[1 + n + i] = (double)m->c[b * n + i];
+        }
+    }
+}
