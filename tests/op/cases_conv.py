@@ -9,7 +9,7 @@ import numpy as np
 import conv_oracle as oracle
 import qcase as q
 
-ROUNDED = q.ulp(0.51)
+ROUNDED = q.ulp16(0.51, 1e-6)  # of sums in f32
 
 
 def tol_of(dtype):

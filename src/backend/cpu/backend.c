@@ -88,9 +88,31 @@ static bool package_list(qrn_api_backend *b, size_t i, const char **package, con
     return qrn_packages_list(b->impl, i, package, op, target);
 }
 
+typedef struct type_use {
+    bool fp16, fixed;
+} type_use;
+
+static void note_types(const qrn_graph *g, type_use *u) {
+    for (uint32_t i = 0; i < g->n_tensors; i++) {
+        u->fp16 |= g->tensors[i]->dtype == QRN_DTYPE_F16;
+        u->fixed |= qrn_dtype_is_fixed(g->tensors[i]->dtype);
+    }
+    for (uint32_t i = 0; i < g->n_subgraphs; i++)
+        note_types(g->subgraphs[i], u);
+}
+
+// Is the graph one of fp16 that may be computed in f32, rounded where tensors leave it? Quantized
+// tensors need arithmetic in double, and a debug callback is shown every tensor in its own type.
+static bool widens_fp16(const qrn_api_graph *g) {
+    type_use u = {0};
+    note_types(g->ir, &u);
+    return u.fp16 && !u.fixed && !qrn_cpu_graph_of(g)->callback;
+}
+
 static qrn_status graph_finalize(qrn_api_graph *g, const qrn_finalize_options *opt) {
     void **user_ops = &qrn_cpu_graph_of(g)->user_ops;
     qrn_compile_options o = {.keep_tensors = g->keeps_data,
+                             .fp16 = widens_fp16(g) ? QRN_FP16_AS_F32 : QRN_FP16_OFF,
                              .most_bytes = opt->most_bytes,
                              .lower_user = qrn_user_ops_lower,
                              .ctx = user_ops,

@@ -155,7 +155,8 @@ static qrn_status pack_weights(qrn_cpu_binder *b, const qrn_step *s, packing *p,
 }
 
 qrn_status qrn_cpu_gemm(qrn_cpu_binder *b, qrn_step *s, const qrn_gemm *g) {
-    packing p = {.dense = g->dense, .w_depth = g->w_depth, .w_col = g->w_col, .fp16 = b->cg->half};
+    packing p = {.dense = g->dense, .w_depth = g->w_depth, .w_col = g->w_col};
+    p.fp16 = b->cg->half == QRN_FP16_AS_F32 ? QRN_FP16_OFF : b->cg->half;
     qrn_val ins[3] = {s->in[0], QRN_VAL_NONE, s->n_in > 2 ? s->in[2] : QRN_VAL_NONE};
     try_winograd(b, s, &p);
     QRN_TRY(pack_weights(b, s, &p, &ins[1]));
