@@ -6,7 +6,8 @@
 //
 // Tolerance. Element-wise arithmetic and conversions: the same bits. Rows that sum in double in
 // another order: one unit in the last place of a float result, 1e-12 relative for double. The
-// vector forms of exp, sigmoid, swish, tanh, elu, softplus and gelu: the bounds fast_math.h states.
+// vector forms of exp, sigmoid, swish, tanh, elu, softplus and gelu: the bounds fast_math.h states;
+// those of exp_f64.h, which are in double: rounded once.
 #include "base/cpu.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
@@ -279,6 +280,12 @@ static double bound_of(uint32_t op) {
         return 3e-7;
     case QRN_UNARY_GELU:
         return 1e-6;
+    case QRN_UNARY_LOG:
+    case QRN_UNARY_SIN:
+    case QRN_UNARY_COS:
+    case QRN_UNARY_ASIN:
+    case QRN_UNARY_ATAN:
+        return 0x1.01p-24; // rounded once, from double
     default:
         return 0;
     }
@@ -340,11 +347,28 @@ static double error_of(uint32_t op, float got, double v) {
     case QRN_UNARY_SOFTPLUS:
         want = ((z > 0 ? z : 0) + log1p(exp(-fabs(z)))) / 0.5;
         break;
+    case QRN_UNARY_LOG:
+        want = log(v);
+        break;
+    case QRN_UNARY_SIN:
+        want = sin(v);
+        break;
+    case QRN_UNARY_COS:
+        want = cos(v);
+        break;
+    case QRN_UNARY_ASIN:
+        want = asin(v);
+        break;
+    case QRN_UNARY_ATAN:
+        want = atan(v);
+        break;
     default:
         want = 0.5 * v * erfc(-v / sqrt(2.0));
         if (fabs(want) < 1e-6)
             return 0;
     }
+    if (isnan(want))
+        return isnan(got) ? 0 : NAN;
     return fabs(want) < 1.2e-38 || fabs(want) > 3.4e38 ? 0 : fabs((double)got / want - 1);
 }
 

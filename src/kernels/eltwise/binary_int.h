@@ -14,6 +14,7 @@
 #define FMOD(a, b) qrn_int_fmod(a, b)
 #define MOD(a, b) qrn_int_mod(a, b)
 #define POW(a, b) qrn_int_pow(a, b)
+#define POWERS(p, q, y, n) EACH(POW(a, b))
 #define IS_NAN(a) 0
 
 #endif
