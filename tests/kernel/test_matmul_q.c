@@ -206,11 +206,34 @@ static void check_heads(void **unused) {
     }
 }
 
+// A row for each head of a group times a cache, and depths around those at which sums are put
+// together; of the largest and smallest values, too.
+static void check_few(void **unused) {
+    (void)unused;
+    static const uint32_t depths[] = {1, 2, 31, 64, 65, 255, 256, 257, 513, 1023};
+    for (uint32_t d = 0; d < sizeof depths / sizeof depths[0]; d++)
+        for (uint32_t i = 0; i < 32; i++) {
+            product p = {.batch = 2, .rows = 1 + i % 4, .depth = depths[d], .tb = i / 4 % 2};
+            p.cols = between(1, 70);
+            p.ta = random_u32() % 4 == 0;
+            p.a = types[2 + i / 8 % 2];
+            p.b = types[2 + i / 16 % 2];
+            p.c = types[2 + random_u32() % 2];
+            p.fill_a = (fill)(random_u32() % 4);
+            p.fill_b = (fill)(random_u32() % 4);
+            p.offset_a = middle_offset(p.a);
+            p.offset_b = middle_offset(p.b);
+            p.offset_c = middle_offset(p.c);
+            check(&p);
+        }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(check_random),
         cmocka_unit_test(check_ends),
         cmocka_unit_test(check_heads),
+        cmocka_unit_test(check_few),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);
 }

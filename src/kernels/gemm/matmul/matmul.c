@@ -8,6 +8,7 @@
 #include "kernels/gemm/dense/dense_plan.h"
 #include "kernels/gemm/matmul/matmul_f32.h"
 #include "kernels/gemm/matmul/matmul_q16.h"
+#include "kernels/gemm/matmul/matmul_q16_few.h"
 #include "kernels/gemm/matmul/matmul_q8.h"
 #include "kernels/gemm/matmul/matmul_few.h"
 #include "kernels/gemm/matmul/matmul_planes.h"
@@ -193,6 +194,13 @@ static const qrn_kernel matmul_rows[] = {
     BYTES(amx, QRN_ISA_AMX),
     BYTES(avx512vnni, QRN_ISA_AVX512VNNI),
     BYTES(avx2, QRN_ISA_AVX2),
+    {.name = "matmul_q16_few_avx512vnni",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_AVX512VNNI,
+     .fn = qrn_matmul_q16_few_avx512vnni,
+     .works = qrn_matmul_q16_few_works,
+     .tasks = tasks,
+     .scratch = qrn_matmul_q16_few_scratch},
     {.name = "matmul_q16_avx512vnni",
      .domain = QRN_DOMAIN_RAW,
      .needs = QRN_ISA_AVX512VNNI,
