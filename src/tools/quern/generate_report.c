@@ -40,16 +40,19 @@ void qt_put_token_event(uint32_t token) {
 
 static double rate(double n, double ms) { return ms > 0 ? 1e3 * n / ms : 0; }
 
+static const char *plural(size_t n) { return n == 1 ? "" : "s"; }
+
 void qt_inform_statistics(const qt_generate_report *r) {
     const ql_generated *g = r->g;
     char bytes[32];
-    qt_inform("prompt: %u tokens in %u executions, %.1f ms (%.1f tokens/s); first token after %.1f "
-              "ms",
-              g->prompt_tokens, g->prompt_executions, g->prompt_ms,
-              rate(g->prompt_tokens, g->prompt_ms), g->first_token_ms);
-    qt_inform("decode: %zu tokens, %u executions, %.1f ms (%.1f tokens/s); ended by: %s",
-              g->tokens.n, g->decode_executions, g->decode_ms,
-              rate(g->decode_executions, g->decode_ms), ql_end_text(g->end));
+    qt_inform("prompt: %u token%s in %u execution%s, %.1f ms (%.1f tokens/s); first token after "
+              "%.1f ms",
+              g->prompt_tokens, plural(g->prompt_tokens), g->prompt_executions,
+              plural(g->prompt_executions), g->prompt_ms, rate(g->prompt_tokens, g->prompt_ms),
+              g->first_token_ms);
+    qt_inform("decode: %zu token%s, %u execution%s, %.1f ms (%.1f tokens/s); ended by: %s",
+              g->tokens.n, plural(g->tokens.n), g->decode_executions, plural(g->decode_executions),
+              g->decode_ms, rate(g->decode_executions, g->decode_ms), ql_end_text(g->end));
     qt_inform("KV cache: %s for %u positions%s; loaded in %.1f ms; measured on this machine, "
               "backend %s",
               qt_bytes_text((double)r->model.cache_bytes, bytes, sizeof bytes), r->model.positions,
