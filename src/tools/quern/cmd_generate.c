@@ -300,8 +300,9 @@ static int take_turn(job *j) {
     sigaction(SIGINT, &act, &before);
     qrn_status s = ql_generate(j->model, j->files.tokenizer, j->prompt.items + same,
                                j->prompt.n - same, &options, &g);
-    sigaction(SIGINT, &before, NULL);
     code = j->failed ? j->failed : s == QRN_OK ? report(j, &g) : failed(s, QT_EXIT_INPUT);
+    if (o->interactive) // else an interrupt that comes late must not take the report away
+        sigaction(SIGINT, &before, NULL);
     if (code == QT_EXIT_OK && o->interactive)
         code = remember(j, &g);
     ql_generated_free(&g);
