@@ -3,6 +3,7 @@
 // Backend component: backend handles, their options and op packages, and the list of operations.
 // A backend cannot be freed while it has contexts; profiles and signals that are left go with it.
 // validateOpConfig is in opconfig.c.
+#include "base/env.h"
 #include "base/mem.h"
 #include "core/dump.h"
 #include "core/errors.h"
@@ -13,6 +14,7 @@
 
 #include "QnnOpDef.h"
 
+#include <stdatomic.h>
 #include <string.h>
 
 #define MAX_PLATFORM_TEXT 1024
@@ -93,6 +95,16 @@ static qrn_status start(qrn_api_backend *b, const QnnBackend_Config_t **config) 
     return s;
 }
 
+// Once for each library: values of the environment that mean nothing.
+static void warn_of_environment(qrn_api_log *log) {
+    static atomic_bool done;
+    char line[256];
+    if (!log || atomic_exchange(&done, true))
+        return;
+    for (unsigned i = 0; qrn_env_problem(i, line, sizeof line); i++)
+        qrn_log(log, QNN_LOG_LEVEL_WARN, "%s", line);
+}
+
 static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
                          const QnnBackend_Config_t **config, Qnn_BackendHandle_t *out) {
     if (logger && !log)
@@ -113,6 +125,7 @@ static qrn_status create(Qnn_LogHandle_t logger, qrn_api_log *log,
         return s;
     }
     *out = b->handle;
+    warn_of_environment(log);
     return QRN_OK;
 }
 

@@ -181,5 +181,6 @@ Qnn_ErrorHandle_t QnnGraph_addNode(Qnn_GraphHandle_t graphHandle, Qnn_OpConfig_t
     qrn_api_graph *g = qrn_pin_graph_alone(graphHandle);
     if (!g)
         return not_a_graph("graph_addNode");
-    return qrn_api_end(QRN_COMP_GRAPH, add_node(g, &opConfig), log_of(g));
+    return qrn_api_end_trial(QRN_COMP_GRAPH, add_node(g, &opConfig), g->context->is_trial,
+                             log_of(g));
 }

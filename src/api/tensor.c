@@ -173,7 +173,7 @@ Qnn_ErrorHandle_t QnnTensor_createGraphTensor(Qnn_GraphHandle_t graph, Qnn_Tenso
         s = QRN_FAIL(QRN_E_TENSOR, "graph '%s': finalized, accepts no more tensors", g->ir->name);
     else if (s == QRN_OK)
         s = create_tensor(g->context, g, tensor);
-    return qrn_api_end(QRN_COMP_TENSOR, s, g->context->backend->log);
+    return qrn_api_end_trial(QRN_COMP_TENSOR, s, g->context->is_trial, g->context->backend->log);
 }
 
 Qnn_ErrorHandle_t QnnTensor_createContextTensor(Qnn_ContextHandle_t context, Qnn_Tensor_t *tensor) {

@@ -74,5 +74,7 @@ const char *qrn_env_get(qrn_env e);
 int qrn_env_has(qrn_env e, const char *word);
 // The same for QUERN_VERBOSE.
 int qrn_env_verbose(const char *word);
+// Line i of what is wrong with their values, in `line` of `size` bytes; NULL behind the last one.
+const char *qrn_env_problem(unsigned i, char *line, unsigned size);
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/env.h"
 #include "base/file.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -247,23 +248,42 @@ const qrn_soc *qrn_soc_of_arch(uint32_t arch) {
     return NULL;
 }
 
-// Is `name` one of the words of `list`?
+// What counts of a name, into `out`: letters, digits and + in lower case, without "Snapdragon".
+static const char *plain_name(const char *name, size_t n, char out[NAME_MAX_BYTES]) {
+    static const char brand[] = "snapdragon";
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isalnum((unsigned char)name[i]) || name[i] == '+') {
+            if (k + 1 == NAME_MAX_BYTES)
+                return ""; // longer than any
+            out[k++] = (char)tolower((unsigned char)name[i]);
+        }
+    out[k] = '\0';
+    size_t skip = strncmp(out, brand, sizeof brand - 1) == 0 ? sizeof brand - 1 : 0;
+    return out + skip;
+}
+
+// Is `name`, which is plain, one of the words of `list`?
 static bool has_word(const char *list, const char *name) {
-    size_t n = strlen(name);
-    for (const char *p = list; *p;) {
-        size_t word = strcspn(p, " ");
-        if (word == n && strncasecmp(p, name, n) == 0)
+    char word[NAME_MAX_BYTES];
+    for (const char *p = list; *p; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        if (strcmp(plain_name(p, n, word), name) == 0)
             return true;
-        p += word;
-        p += strspn(p, " ");
+        p += n;
     }
     return false;
 }
 
 const qrn_soc *qrn_soc_by_name(const char *name) {
     const qrn_soc *soc;
+    char plain[NAME_MAX_BYTES];
+    const char *wanted = plain_name(name, strlen(name), plain);
     for (uint32_t i = 0; (soc = qrn_soc_at(i)); i++)
-        if (strcasecmp(soc->name, name) == 0 || has_word(soc->aliases, name))
+        if (strcasecmp(soc->name, name) == 0)
+            return soc;
+    for (uint32_t i = 0; *wanted && (soc = qrn_soc_at(i)); i++)
+        if (has_word(soc->name, wanted) || has_word(soc->aliases, wanted))
             return soc;
     return NULL;
 }

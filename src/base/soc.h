@@ -13,7 +13,7 @@
 typedef struct qrn_soc {
     uint32_t id;         // SoC model number of the API; 0: none, facts of an architecture
     const char *name;    // "SM8650"
-    const char *aliases; // further names, separated by spaces, or ""
+    const char *aliases; // further names, separated by spaces (in them _), or ""
     uint32_t arch;       // 68 to 81
     uint32_t vtcm_mb;
     uint32_t hvx; // vector units
@@ -28,7 +28,8 @@ typedef struct qrn_soc {
 #define QRN_SOC_WARNING_MAX 384 // bytes of a warning
 #define QRN_SOC_DEFAULT 30u     // SM8350: what a device without options is
 
-// The chip with this model number, or with this name or alias in any case; NULL: unknown.
+// The chip with this model number, or with this name or alias: in any case, with or without
+// "Snapdragon", and whatever separates its words ("8 Gen 3", "8gen3"); NULL: unknown.
 const qrn_soc *qrn_soc_by_id(uint32_t id);
 const qrn_soc *qrn_soc_by_name(const char *name);
 // i-th row; NULL behind the last one.

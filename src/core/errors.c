@@ -241,7 +241,8 @@ static int find(Qnn_ErrorHandle_t error) {
     return -1;
 }
 
-Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log) {
+static Qnn_ErrorHandle_t end_call(Qnn_ErrorHandle_t code, qrn_status s, QnnLog_Level_t level,
+                                  qrn_api_log *log) {
     if (s == QRN_OK) {
         qrn_message_clear();
         return QNN_SUCCESS;
@@ -253,8 +254,19 @@ Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_l
     snprintf(f->text, sizeof f->text, "%s", *m ? m : qrn_status_text(s));
     qrn_message_clear();
     int row = find(code);
-    qrn_log(log, QNN_LOG_LEVEL_ERROR, "%s (%s)", f->text, row < 0 ? "?" : errors[row].name);
+    qrn_log(log, level, "%s%s (%s)", level > QNN_LOG_LEVEL_ERROR ? "trial: " : "", f->text,
+            row < 0 ? "?" : errors[row].name);
     return code;
+}
+
+Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log) {
+    return end_call(code, s, QNN_LOG_LEVEL_ERROR, log);
+}
+
+Qnn_ErrorHandle_t qrn_api_end_trial(qrn_component comp, qrn_status s, bool is_trial,
+                                    qrn_api_log *log) {
+    return end_call(qrn_error_code(comp, s), s,
+                    is_trial ? QNN_LOG_LEVEL_VERBOSE : QNN_LOG_LEVEL_ERROR, log);
 }
 
 Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log) {

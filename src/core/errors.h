@@ -42,6 +42,11 @@ Qnn_ErrorHandle_t qrn_api_end(qrn_component comp, qrn_status s, qrn_api_log *log
 // The same where a function has its own code for a status: `code` is what a failure returns.
 Qnn_ErrorHandle_t qrn_api_end_as(Qnn_ErrorHandle_t code, qrn_status s, qrn_api_log *log);
 
+// The same in a context that may be for trials, where a rejected node is an answer and no error: it
+// is logged as "trial: ..." at verbose level.
+Qnn_ErrorHandle_t qrn_api_end_trial(qrn_component comp, qrn_status s, bool is_trial,
+                                    qrn_api_log *log);
+
 // The meaning of a code, "NAME: meaning"; NULL when there is no such code.
 const char *qrn_error_text(Qnn_ErrorHandle_t error);
 // What this thread's last failure with the code was about, "NAME: message"; false when that is not

@@ -435,6 +435,7 @@ def test_a_serializer_takes_all_calls(tmp_path):
     ("enable_htp_weight_sharing", "1", "2"),
     ("num_graph_prepare_threads", "4", "many"),
     ("htp_graph_splitting_num_prepare_threads", "4294967295", "4294967296"),
+    ("log_severity_level", "2", "5"),
     ("enable_htp_cross_device_prepare", "1", "-1"),
     ("skip_backend_op_validation", "1", "2"),
 ])

@@ -126,6 +126,8 @@ static const row rows[] = {
             "every chip can be compiled for on every machine"),
     NOTHING("skip_backend_op_validation", 1,
             "the library that writes DLC files checks their nodes by itself"),
+    NOTHING("log_severity_level", 4,
+            "the provider logs to the session's log, whose level the session options set"),
     REFUSE("genie_log_level", "Genie is not part of this provider"),
     REFUSE("enable_dx12_shared_memory_allocator", "Direct3D exists on Windows only"),
 };
@@ -193,7 +195,7 @@ static qrn_status read_int(const row *r, const char *value, int64_t *out) {
 static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
     const row whole = {r->key, INT, 0, 0, UINT32_MAX, NULL, NULL};
     int64_t id = 0;
-    if (isdigit((unsigned char)value[0])) {
+    if (isdigit((unsigned char)value[0]) && !strchr(value, ' ')) { // not "8 Gen 3"
         QRN_TRY(read_int(&whole, value, &id));
         *out = (uint32_t)id; // the library says which numbers it knows
         return QRN_OK;
