@@ -92,7 +92,8 @@ def quantize(model, images):
 
     # The factor of the first op is one step of its own encoding.
     out.add("DequantizeLinear", [out.constant("factor_q", np.uint8(1))]
-            + out.pair("factor", out.init["scale"].astype(np.float32), np.uint8(0)), "scale")
+            + out.pair("factor", out.init["scale"].astype(np.float32).reshape(()), np.uint8(0)),
+            "scale")
     activation("image", "image")
     last = model.graph.output[0].name
     for node in model.graph.node:

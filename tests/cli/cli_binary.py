@@ -404,7 +404,7 @@ def test_what_needs_a_model_is_refused(tmp_path, net, binary):
     refuses(USAGE, "run", binary, "--random", "--reference", says="--against")
     refuses(USAGE, "run", binary, "--random", "--per-layer", says="--against")
     refuses(USAGE, "run", net, "--random", "--graph", "g", says="context binaries")
-    refuses(REFUSED, "check", binary, says="an ONNX or .tflite model is needed")
+    refuses(REFUSED, "check", binary, says="needs the ONNX or .tflite model")
     refuses(REFUSED, "compile", binary, "-o", tmp_path / "y.bin", "--soc", "SM8650")
     np.save(tmp_path / "x.npy", X[:1])
     refuses(INPUT, "run", binary, tmp_path / "x.npy", says="[1, 3]")

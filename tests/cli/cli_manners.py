@@ -10,9 +10,9 @@ import time
 
 import numpy as np
 import pytest
-from onnx import TensorProto as T
+from onnx import TensorProto as T, helper as h
 
-from harness import BIN, USAGE, add_relu, identity, ok, quern, refuses
+from harness import BIN, USAGE, add_relu, identity, model, ok, ok_json, quern, refuses
 
 COMMANDS = ["run", "bench", "check", "show", "compile", "info", "socs", "doctor", "demo",
             "estimate", "profile"]
@@ -34,12 +34,13 @@ def test_help_fits_a_screen_and_shows_an_example(args):
     (["bench", "m", "--thread=2"], "did you mean '--threads'"),
     (["run", "m", "--zzzzzz"], "unknown flag '--zzzzzz'"),
     (["--verison"], "did you mean '--version'"), (["zzzzzz"], "unknown command"),
-    (["run"], "needs MODEL"), (["show", "a", "b"], "unexpected 'b'"),
-    (["run", "m", "--seed"], "needs an argument"), (["run", "m", "--seed", "-1"], "whole number"),
+    (["run"], "needs MODEL"), (["show", "a", "b"], "unexpected argument 'b'"),
+    (["run", "m", "--seed"], "needs a value"), (["run", "m", "--seed", "-1"], "whole number"),
     (["run", "m", "--seed", "99999999999"], "whole number"),
     (["run", "m", "--random=1"], "takes no argument"), (["bench", "m", "-s", "x"], "a number"),
     (["bench", "m", "--seconds", "-1"], "above 0"),
-    (["run", "m", "--format", "csv"], "npy|raw"), (["--completion", "tcsh"], "bash, zsh or fish")])
+    (["run", "m", "--format", "csv"], "expected npy or raw"),
+    (["--completion", "tcsh"], "bash, zsh or fish")])
 def test_mistakes_on_the_command_line(args, says):
     p = refuses(USAGE, *args, says=says)
     assert "did you mean" in says or "did you mean" not in p.stderr
@@ -97,6 +98,17 @@ def test_bash_completion():
     assert "--seconds" not in complete("quern", "run", "--")
 
 
+def test_bash_completes_targets_and_dimensions(tmp_path):
+    assert complete("quern", "run", "--backend", "h") == ["htp"]
+    assert complete("quern", "compile", "--soc", "SM86") == ["SM8650", "SM8635"]
+    assert "SM8650" in complete("quern", "estimate", "-s", "SM")
+    net = identity(tmp_path / "id.onnx", T.FLOAT, ["batch", "$(touch taken)", "a b", 3])
+    os.environ["PATH"] = f"{os.path.dirname(os.path.abspath(BIN))}:{os.environ['PATH']}"
+    assert complete("quern", "run", str(net), "--dim", "") == ["batch="]
+    assert not os.path.exists("taken")
+    assert ok("--dims", net, tmp_path / "none.onnx", "--flag", tmp_path).stdout == "batch\n"
+
+
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
 def test_other_completions_name_every_command_and_flag(shell):
     text = ok("--completion", shell).stdout
@@ -105,6 +117,7 @@ def test_other_completions_name_every_command_and_flag(shell):
         for flag in re.findall(r"^ .*--([a-z0-9-]+)", ok(command, "--help").stdout.split("exam")[0],
                                re.M):
             assert (f"--{flag}[" if shell == "zsh" else f" -l {flag} ") in text
+    assert "SM8650" in text and "cpu htp gpu saver ir" in text and "quern --dims" in text
     if shutil.which(shell):
         subprocess.run([shell, "-n"], input=text, text=True, check=True)
 
@@ -147,6 +160,53 @@ def test_a_full_disk_is_noticed(tmp_path):
     with open("/dev/full", "w") as full:
         p = subprocess.run([BIN, "info"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert p.returncode == 1 and "stdout" in p.stderr
+
+
+@pytest.mark.parametrize("name, value, expected", [
+    ("QUERN_THREADS", "many", "1 to 256"), ("QUERN_THREADS", "0", "1 to 256"),
+    ("QUERN_ISA", "sse2", "avx2"), ("QUERN_VERBOSE", "dispatch,all", "compiled, dispatch"),
+    ("QUERN_DUMP_RUNS", "-1", "1 or more")])
+def test_a_variable_without_meaning_is_a_warning(tmp_path, name, value, expected):
+    net = add_relu(tmp_path / "n.onnx")
+    p = ok("run", net, "--random", env={name: value})
+    (line,) = p.stderr.splitlines()
+    assert line.startswith(f"quern: warning: {name} is '{value}'") and expected in line
+    good = {"QUERN_THREADS": "2", "QUERN_ISA": "ref", "QUERN_VERBOSE": "dispatch,threads",
+            "QUERN_DUMP_RUNS": "3"}[name]
+    assert ok("run", net, "--random", env={name: good}).stderr == ""
+
+
+def test_trials_are_no_errors_of_the_log(tmp_path):
+    """A node that the library rejects while quern asks what it supports: 16-bit gamma on v68."""
+    pair = lambda name: [f"{name}_s", f"{name}_z"]
+    nodes = [h.make_node("QuantizeLinear", ["x", *pair("x")], ["q"]),
+             h.make_node("DequantizeLinear", ["q", *pair("x")], ["d"]),
+             h.make_node("DequantizeLinear", ["g", *pair("x")], ["gd"]),
+             h.make_node("LayerNormalization", ["d", "gd"], ["n"], axis=-1),
+             h.make_node("QuantizeLinear", ["n", *pair("x")], ["y"])]
+    net = model(tmp_path / "q.onnx", nodes, {"x": (T.FLOAT, [1, 4])}, {"y": (T.UINT16, [1, 4])},
+                {"x_s": np.float32(0.1), "x_z": np.uint16(32768),
+                 "g": np.arange(4, dtype=np.uint16)}, opset=21)
+    log = tmp_path / "log"
+    p = quern("check", net, "--soc", "SM7325", env={"QUERN_LOG": str(log)})
+    assert " rejected" in p.stdout and " trial: " in log.read_text()
+    assert " ERROR " not in log.read_text()
+
+
+def test_precisions_may_be_spelled_both_ways(tmp_path):
+    net = add_relu(tmp_path / "n.onnx")
+    for word in ("w8a16", "A16W8", "a16w8"):
+        assert ok_json("estimate", net, "-p", word, "--json")["network"]["precision"] == "a16w8"
+
+
+def test_the_example_loads_in_plain_onnxruntime():
+    ort = pytest.importorskip("onnxruntime")
+    digits = os.path.join(os.path.dirname(__file__), "../../examples/digits")
+    s = ort.InferenceSession(os.path.join(digits, "digits_a8w8.onnx"),
+                             providers=["CPUExecutionProvider"])
+    images = np.load(os.path.join(digits, "images.npy")).astype(np.float32)
+    got = s.run(None, {s.get_inputs()[0].name: images})[0].argmax(1)
+    assert (got == np.load(os.path.join(digits, "labels.npy"))).mean() > 0.9
 
 
 def test_a_reader_that_has_enough_is_no_error(tmp_path):

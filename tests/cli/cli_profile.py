@@ -285,7 +285,7 @@ def test_htp_otr_02_the_optrace_reader_needs_a_schematic(tmp_path):
     (["--input_log", "x", "--zoom_start", "a"], "--zoom_start is for the reader optrace"),
     (["--input_log", "x", "--config", "a"], "--config is for the reader optrace"),
     (["--reader", "libQnnJsonProfilingReader.so", "--input_log", "x"], "needs --output"),
-    (["--inptu_log", "x"], "did you mean '--input_log'"), (["x"], "unexpected 'x'")])
+    (["--inptu_log", "x"], "did you mean '--input_log'"), (["x"], "unexpected argument 'x'")])
 def test_the_viewer_refuses_in_words(args, says):
     p = viewer(*args)
     assert p.returncode == USAGE and says in p.stderr and "qnn-profile-viewer: " in p.stderr

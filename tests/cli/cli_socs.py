@@ -47,6 +47,30 @@ def test_every_name_is_a_target(tmp_path):
         ok("compile", net, "-o", tmp_path / "net.bin", "--soc", row["name"], "--precision", "fp16")
 
 
+@pytest.mark.parametrize("name", ["SM8650", "sm8650", "57", "8 Gen 3", "8gen3",
+                                  "Snapdragon 8 Gen 3", "snapdragon-8-gen-3",
+                                  "Samsung Galaxy S24"])
+def test_a_soc_has_the_same_names_everywhere(tmp_path, name):
+    net, out = add_relu(tmp_path / "net.onnx"), tmp_path / "net.bin"
+    (row,) = ok_json("estimate", net, "--soc", name, "-p", "a8w8", "--json")["estimates"]
+    assert row["chip"] == "SM8650"
+    assert ok_json("check", net, "--soc", name, "--json")["estimate"]["chip"] == "SM8650"
+    ok("run", net, "--random", "--soc", name)
+    ok("compile", net, "-o", out, "--soc", name)
+    assert ok_json("show", out, "--json")["soc_model"] == 57
+
+
+def test_names_that_differ_in_a_sign_are_different_socs(tmp_path):
+    net = add_relu(tmp_path / "net.onnx")
+    ids = []
+    for name in ("8 Gen 1", "8+ Gen 1"):
+        ok("compile", net, "-o", tmp_path / "n.bin", "--soc", name)
+        ids.append(ok_json("show", tmp_path / "n.bin", "--json")["soc_model"])
+    assert ids == [36, 42]  # SM8450, SM8475
+    for name in ("Snapdragon", "", " ", "8 Gen", "+"):
+        refuses(USAGE, "compile", net, "-o", tmp_path / "n.bin", "--soc", name, says="--soc")
+
+
 def test_several_cores(tmp_path):
     """A chip that has them compiles for them; what that takes nobody measured."""
     net, out = add_relu(tmp_path / "net.onnx"), tmp_path / "net.bin"

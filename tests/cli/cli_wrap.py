@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """quern wrap: context binaries as ONNX models. The onnx package is the judge of the file."""
+import json
 import shutil
 
 import numpy as np
@@ -99,13 +100,23 @@ def test_each_graph_becomes_a_model_of_its_own(tmp_path, embed):
         np.testing.assert_array_equal(np.frombuffer(got, np.float32).reshape(2, 3), want)
 
 
+def test_the_report_as_json(tmp_path, binary):
+    out = tmp_path / "w.onnx"
+    d = json.loads(ok("wrap", binary, "-o", out, "--json").stdout)
+    assert d["binary"] == str(binary)
+    (m,) = d["models"]
+    assert m["model"] == str(out) and out.exists()
+    (g,) = m["graphs"]
+    assert g["inputs"] >= 1 and g["outputs"] >= 1 and g["name"]
+
+
 def test_one_graph_of_several(tmp_path):
     both = compile_(tmp_path / "both.bin", *(add_relu(tmp_path / f"n{i}.onnx") for i in range(2)))
     ok("wrap", both, "-o", tmp_path / "c.onnx", "--graph", "n1")
     (node,) = onnx.load(tmp_path / "c.onnx").graph.node
     assert node.name == "n1" and attributes(node)["main_context"] == 1
     refuses(USAGE, "wrap", both, "-o", tmp_path / "d.onnx", "--graph", "no",
-            says="no graph 'no'; there are n0, n1")
+            says="no graph 'no'; it has n0, n1")
     refuses(USAGE, "wrap", both, "-o", tmp_path / "d.onnx", "--graph", "n0", "--each",
             says="exclude each other")
     assert not (tmp_path / "d.onnx").exists()

@@ -104,7 +104,7 @@ FILES = [
     (NET_RUN, [*NET[:4], "--input_list", "gone.txt"], ["nothing.raw"]),
     (NET_RUN, [*NET[:4], "--input_list", "empty.txt"], ["empty.txt", "no line"]),
     (NET_RUN, [*NET[:4], "--input_list", "nul.txt"], ["nul.txt", "text"]),
-    (NET_RUN, [*NET[:4], "--input_list", "more.txt"], ["more.txt:1", "1 inputs"]),
+    (NET_RUN, [*NET[:4], "--input_list", "more.txt"], ["more.txt:1", "1 input"]),
     (NET_RUN, [*NET[:4], "--input_list", "other.txt"], ["other.txt:1", "'z'"]),
     (NET_RUN, [*NET[:4], "--input_list", "nopath.txt"], ["nopath.txt:1"]),
     (NET_RUN, [*NET[:4], "--input_list", "short.txt"], ["short.raw", "20 bytes", "24", "batch"]),

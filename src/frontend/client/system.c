@@ -116,7 +116,8 @@ qrn_status qc_system_describe(qc_system *s, const void *bytes, uint64_t n_bytes,
         return QRN_FAIL(QRN_E_MEM, "%s", last_line);
     if (code != QNN_SUCCESS)
         return QRN_FAIL(QRN_E_BINARY, "%s",
-                        last_line[0] ? last_line : "not a context binary of Quern");
+                        last_line[0] ? last_line
+                                     : "not a context binary of Quern; 'quern compile' makes one");
     if (info->version != QNN_SYSTEM_CONTEXT_BINARY_INFO_VERSION_3)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s describes binaries in version %d, expected 3",
                         s->path, (int)info->version);

@@ -290,7 +290,7 @@ static qrn_status place_tensors(gguf_file *g, cursor *c, const uint8_t *begin,
 static qrn_status read_head(cursor *c, uint32_t *version, uint64_t *n_tensors, uint64_t *n_keys) {
     char magic[4];
     if (!take(c, magic, sizeof magic) || memcmp(magic, "GGUF", sizeof magic) != 0)
-        return QRN_FAIL(QRN_E_BINARY, "%.500s: not a GGUF file", c->path);
+        return QRN_FAIL(QRN_E_BINARY, "%.500s: not a GGUF file, which begins with 'GGUF'", c->path);
     if (!take(c, version, sizeof *version))
         return QRN_FAIL(QRN_E_BINARY, "%.500s: the file ends in its head", c->path);
     if (*version && !(*version & 0xffff))

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // qnn-context-binary-generator: models to a context binary, or one for each of several chips.
-#include "base/soc.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/output.h"
+#include "tools/quern/soc.h"
 #include "tools/sdk/backend.h"
 #include "tools/sdk/prepare.h"
 #include "tools/sdk/program.h"
@@ -104,12 +104,14 @@ static int read_flags(job *j) {
         code = qs_words_split("dlc_path", o->dlc_path, ',', &j->dlcs);
     if (code == QT_EXIT_OK)
         code = qs_words_split("htp_socs", o->htp_socs, ',', &j->socs);
-    for (size_t i = 0; i < j->socs.n && code == QT_EXIT_OK; i++)
-        if (!qrn_soc_by_name(j->socs.items[i])) {
-            qt_error("--htp_socs: unknown chip '%s'; 'quern socs' lists those that are known",
+    for (size_t i = 0; i < j->socs.n && code == QT_EXIT_OK; i++) {
+        uint32_t id;
+        if (!qt_soc_find(j->socs.items[i], &id)) {
+            qt_error("--htp_socs: unknown SoC '%s'; 'quern socs' lists those that are known",
                      j->socs.items[i]);
             code = QT_EXIT_USAGE;
         }
+    }
     if (code == QT_EXIT_OK)
         code = qs_selections_read("set_output_tensors", o->set_output_tensors, &j->outputs);
     return code == QT_EXIT_OK ? qs_run_config_open(o->config_file, &j->config) : code;
@@ -164,6 +166,7 @@ typedef struct product {
 
 static int open_product(const job *j, const char *soc, product *p) {
     const cg_options *o = j->o;
+    uint32_t id = 0;
     int code = qs_extension_open(j->config.extensions.library, j->config.extensions.file, NULL,
                                  &p->extension);
     const qs_backend_request request = {.library = o->backend,
@@ -171,7 +174,7 @@ static int open_product(const job *j, const char *soc, product *p) {
                                         .platform_options = o->platform_options,
                                         .op_packages = o->op_packages,
                                         .extension = &p->extension,
-                                        .soc = soc ? qrn_soc_by_name(soc)->id : 0};
+                                        .soc = soc && qt_soc_find(soc, &id) ? id : 0};
     const qs_profile_options profile = {.level = o->profiling_level,
                                         .option = o->profiling_option,
                                         .backend_level = p->extension.facts.profilingLevel,

@@ -189,6 +189,39 @@ static int check_opened(const qt_backend_options *opt, const qt_backend_extras *
     return QT_EXIT_OK;
 }
 
+// Other words for a backend, and what they mean.
+static const struct {
+    const char *word, *name;
+} other_words[] = {{"npu", "htp"},       {"dsp", "htp"},    {"hexagon", "htp"}, {"hta", "htp"},
+                   {"qnn", "htp"},       {"nsp", "htp"},    {"adreno", "gpu"},  {"opencl", "gpu"},
+                   {"QnnHtp", "htp"},    {"QnnCpu", "cpu"}, {"QnnGpu", "gpu"},  {"x86", "cpu"},
+                   {"QnnSaver", "saver"}};
+static const char *const backends[] = {"cpu", "htp", "gpu", "saver", "ir"};
+#define N_BACKENDS (sizeof backends / sizeof backends[0])
+
+// A word that is neither a backend nor the path of a library.
+static int check_name(const char *name) {
+    const char *near = NULL;
+    if (strchr(name, '/') || strstr(name, ".so") || strstr(name, ".dll"))
+        return QT_EXIT_OK;
+    for (size_t i = 0; i < N_BACKENDS; i++)
+        if (strcmp(name, backends[i]) == 0)
+            return QT_EXIT_OK;
+        else if (strcasecmp(name, backends[i]) == 0)
+            near = backends[i];
+    for (size_t i = 0; !near && i < sizeof other_words / sizeof other_words[0]; i++)
+        if (strcasecmp(name, other_words[i].word) == 0)
+            near = other_words[i].name;
+    near = near ? near : qrn_suggest(name, backends, N_BACKENDS);
+    if (near)
+        qt_error("--backend '%s': unknown backend; did you mean '%s'?", name, near);
+    else
+        qt_error("--backend '%s': unknown backend; expected cpu, htp, gpu, saver, ir or the path "
+                 "of a library",
+                 name);
+    return QT_EXIT_USAGE;
+}
+
 int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
                     qc_client **out) {
     static const qt_backend_extras none;
@@ -212,7 +245,9 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
         o.node = opt->watch->node;
         o.node_ctx = opt->watch->ctx;
     }
-    int code = choose_soc(opt, name, extras, &o.soc);
+    int code = check_name(name);
+    if (code == QT_EXIT_OK)
+        code = choose_soc(opt, name, extras, &o.soc);
     if (code != QT_EXIT_OK)
         return code;
     if (o.soc && (is_named(name, "saver") || is_ir(name)))

@@ -238,7 +238,7 @@ static int measure_throughput(qt_bench_run *b) {
     if ((o->streams < 2 && !o->by_streams) || b->interrupted)
         return QT_EXIT_OK;
     if (o->streams > MAX_STREAMS) {
-        qt_error("--streams %llu: at most %d", (unsigned long long)o->streams, MAX_STREAMS);
+        qt_error("--streams %llu: expected 1 to %d", (unsigned long long)o->streams, MAX_STREAMS);
         return QT_EXIT_USAGE;
     }
     double seconds = o->seconds > 0 ? o->seconds : DEFAULT_SECONDS;

@@ -141,7 +141,7 @@ int qt_binary_graph(const qt_binary *b, const char *path, const char *name,
         snprintf(names + at, sizeof names - at, "%s%s", at ? ", " : "", g->graphName);
     }
     if (name)
-        qt_error("%s: no graph '%s'; there are %s", path, name, names);
+        qt_error("%s: no graph '%s'; it has %s", path, name, names);
     else
         qt_error("%s: %u graphs; choose one with --graph: %s", path, v->numGraphs, names);
     return QT_EXIT_USAGE;

@@ -44,7 +44,7 @@ static int choose(const char *path, const ox_graph *g, const char *name, const o
     if (*out)
         return QT_EXIT_OK;
     if (name)
-        qt_error("%s: no graph '%s'; there are %s", path, name, names);
+        qt_error("%s: no graph '%s'; it has %s", path, name, names);
     else
         qt_error("%s: %u graphs; choose one with --graph: %s", path, g->n_nodes, names);
     return QT_EXIT_USAGE;

@@ -127,7 +127,7 @@ int qt_dlc_graph(const qt_dlc *d, const char *name, QnnSystemContext_GraphInfoV3
     if (n == 0)
         qt_error("%s: the DLC file has no graphs", d->path);
     else if (name)
-        qt_error("%s: no graph '%s'; there are %s", d->path, name, names);
+        qt_error("%s: no graph '%s'; it has %s", d->path, name, names);
     else
         qt_error("%s: %u graphs; choose one with --graph: %s", d->path, n, names);
     return n ? QT_EXIT_USAGE : QT_EXIT_REFUSED;

@@ -9,7 +9,6 @@
 #include "base/soc.h"
 #include "base/suggest.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_NAMES 512
@@ -71,13 +70,10 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
         out->arch = out->chip->arch;
         return QT_EXIT_OK;
     }
-    char *end = NULL;
-    unsigned long id = strtoul(text, &end, 10);
-    const qrn_soc *s = !*text || *end     ? qrn_soc_by_name(text)
-                       : id <= UINT32_MAX ? qrn_soc_by_id((uint32_t)id)
-                                          : NULL;
-    if (!s)
+    uint32_t id;
+    if (!qt_soc_find(text, &id))
         return unknown_soc(text);
+    const qrn_soc *s = qrn_soc_by_id(id);
     out->soc = s->id;
     out->arch = s->arch;
     out->chip = qd_chip_of_soc(s->id);

@@ -3,6 +3,8 @@
 // Manual pages (man(7) macros) and completion scripts, made from the flag tables.
 #include "tools/quern/flags.h"
 
+#include "base/soc.h"
+
 #include <string.h>
 
 static const qt_command *find_command(const char *name) {
@@ -175,14 +177,39 @@ static void bash_name(const qt_command *c, const qt_flag *f, FILE *to) {
     fprintf(to, " --%s", f->name);
 }
 
+// Flags of every command whose values are known, though they are free texts.
+static bool is_soc(const qt_flag *f) { return strcmp(f->name, "soc") == 0; }
+static bool is_backend(const qt_flag *f) { return strcmp(f->name, "backend") == 0; }
+static bool is_dim(const qt_flag *f) { return strcmp(f->name, "dim") == 0; }
+
+static void known_values(const qt_flag *f, FILE *to) {
+    if (is_backend(f)) {
+        fputs("cpu htp gpu saver ir", to);
+        return;
+    }
+    for (uint32_t i = 0; qrn_soc_at(i); i++)
+        fprintf(to, "%s%s", i ? " " : "", qrn_soc_at(i)->name);
+}
+
 static void bash_value(const qt_command *c, const qt_flag *f, FILE *to) {
     if (!f->arg)
         return;
-    fprintf(to, "        %s:--%s) ", c->name, f->name);
+    fprintf(to, "        %s:--%s", c->name, f->name);
+    if (f->letter)
+        fprintf(to, "|%s:-%c", c->name, f->letter);
+    fputs(") ", to);
     if (f->choices) {
         fputs("COMPREPLY=($(compgen -W \"", to);
         spaced(to, f->choices);
         fputs("\" -- \"$cur\")); return ;;\n", to);
+    } else if (is_soc(f) || is_backend(f)) {
+        fputs("COMPREPLY=($(compgen -W \"", to);
+        known_values(f, to);
+        fputs("\" -- \"$cur\")); return ;;\n", to);
+    } else if (is_dim(f)) {
+        fputs("compopt -o nospace 2>/dev/null; COMPREPLY=($(compgen -S = -W "
+              "\"$(quern --dims \"${COMP_WORDS[@]:2}\" 2>/dev/null)\" -- \"$cur\")); return ;;\n",
+              to);
     } else if (f->type == QT_FILE || f->type == QT_LIST || f->type == QT_DIR) {
         fprintf(to, "COMPREPLY=($(compgen -%c -- \"$cur\")); return ;;\n",
                 f->type == QT_DIR ? 'd' : 'f');
@@ -231,6 +258,12 @@ static void zsh_flag(const qt_command *c, const qt_flag *f, FILE *to) {
             fputc('(', to);
             spaced(to, f->choices);
             fputc(')', to);
+        } else if (is_soc(f) || is_backend(f)) {
+            fputc('(', to);
+            known_values(f, to);
+            fputc(')', to);
+        } else if (is_dim(f)) {
+            fputs("_quern_dims", to);
         } else if (f->type == QT_DIR) {
             fputs("_files -/", to);
         } else if (f->type == QT_FILE || f->type == QT_LIST) {
@@ -241,7 +274,9 @@ static void zsh_flag(const qt_command *c, const qt_flag *f, FILE *to) {
 }
 
 static void zsh(FILE *to) {
-    fputs("#compdef quern\n# made by 'quern --completion zsh'\n_quern() {\n"
+    fputs("#compdef quern\n# made by 'quern --completion zsh'\n_quern_dims() {\n"
+          "    local -a dims\n    dims=(${(f)\"$(quern --dims $words 2>/dev/null)\"})\n"
+          "    compadd -S = -- $dims\n}\n_quern() {\n"
           "    local -a commands\n    commands=(\n",
           to);
     for (const qt_command *const *c = qt_commands; *c; c++) {
@@ -271,6 +306,12 @@ static void fish_flag(const qt_command *c, const qt_flag *f, FILE *to) {
         fputs(" -x -a '", to);
         spaced(to, f->choices);
         fputs("'", to);
+    } else if (is_soc(f) || is_backend(f)) {
+        fputs(" -x -a '", to);
+        known_values(f, to);
+        fputs("'", to);
+    } else if (is_dim(f)) {
+        fputs(" -x -a '(quern --dims (commandline -opc) 2>/dev/null)='", to);
     } else if (f->type == QT_DIR) {
         fputs(" -x -a '(__fish_complete_directories)'", to);
     } else if (f->type == QT_FILE || f->type == QT_LIST) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_WORD 64  // longer words get no suggestion
 #define MAX_FLAGS 64 // of one command
@@ -70,6 +71,17 @@ bool qt_list_add(qt_list *list, const char *item) {
     return true;
 }
 
+const char *qt_precision_name(const char *word) {
+    static const char *const names[][2] = {{"a8w8", "w8a8"},   {"a16w8", "w8a16"},
+                                           {"a16w4", "w4a16"}, {"a16w16", "w16a16"},
+                                           {"a8w4", "w4a8"},   {"fp16", "f16"}};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        for (int k = 0; k < 2; k++)
+            if (strcasecmp(word, names[i][k]) == 0)
+                return names[i][0];
+    return word;
+}
+
 static bool is_choice(const char *value, const char *choices) {
     size_t len = strlen(value);
     for (const char *at = choices; at; at = strchr(at, '|')) {
@@ -96,6 +108,21 @@ static bool set_number(const char *value, double *out) {
     return end != value && !*end && isfinite(*out);
 }
 
+// Names what is allowed: "a, b or c".
+static void wrong_choice(const qt_flag *f, const char *value) {
+    char list[512];
+    size_t n = 0;
+    for (const char *p = f->choices; *p && n < sizeof list - 8; p++) {
+        bool last = *p == '|' && !strchr(p + 1, '|');
+        if (*p == '|')
+            n += (size_t)snprintf(list + n, sizeof list - n, last ? " or " : ", ");
+        else
+            list[n++] = *p;
+    }
+    list[n] = '\0';
+    qt_error("--%s '%s': expected %s", f->name, value, list);
+}
+
 static int set_value(const parser *p, const qt_flag *f, const char *value) {
     void *slot = p->options + f->offset;
     if ((f->type == QT_FILE || f->type == QT_DIR) && !*value) {
@@ -107,15 +134,17 @@ static int set_value(const parser *p, const qt_flag *f, const char *value) {
         *(bool *)slot = true;
         return QT_EXIT_OK;
     case QT_CHOICE:
+        if (!is_choice(value, f->choices) && is_choice(qt_precision_name(value), f->choices))
+            value = qt_precision_name(value);
         if (!is_choice(value, f->choices)) {
-            qt_error("--%s '%s': expected one of %s", f->name, value, f->choices);
+            wrong_choice(f, value);
             return usage_error(p->command);
         }
         *(const char **)slot = value;
         return QT_EXIT_OK;
     case QT_COUNT:
         if (!set_count(value, slot)) {
-            qt_error("--%s '%s': expected a whole number of at most 32 bits", f->name, value);
+            qt_error("--%s '%s': expected a whole number from 0 to 4294967295", f->name, value);
             return usage_error(p->command);
         }
         return QT_EXIT_OK;
@@ -156,7 +185,7 @@ static int parse_flag(const parser *p, int argc, char **argv, int *i) {
     }
     if (f->type != QT_BOOL && !value) {
         if (*i + 1 >= argc) {
-            qt_error("--%s needs an argument: %s", f->name, f->arg);
+            qt_error("--%s needs a value: %s", f->name, f->arg);
             return usage_error(p->command);
         }
         value = argv[++*i];
@@ -171,11 +200,11 @@ static int check_args(const qt_command *c, const qt_list *args) {
             return usage_error(c);
         }
     if (args->n < c->min_args) {
-        qt_error("%s%s needs %s", before(c), c->name, c->args);
+        qt_error("%s%s: too few arguments; it needs %s", before(c), c->name, c->args);
         return usage_error(c);
     }
     if (args->n > c->max_args) {
-        qt_error("%s%s: unexpected '%s'", before(c), c->name, args->items[c->max_args]);
+        qt_error("%s%s: unexpected argument '%s'", before(c), c->name, args->items[c->max_args]);
         return usage_error(c);
     }
     return QT_EXIT_OK;

@@ -82,6 +82,8 @@ void qt_flags_free(const qt_command *c, void *options, qt_list *args);
 void qt_flags_help(const qt_command *c, FILE *to);
 void qt_flags_usage(FILE *to); // of the program
 
+// Precisions are spelled a8w8; w8a8 and A8W8 mean the same. Other words are returned as they are.
+const char *qt_precision_name(const char *word);
 bool qt_list_add(qt_list *list, const char *item); // false when out of memory
 
 // Pages made from the tables (flag_pages.c). name NULL: the program itself. False: unknown name.

@@ -152,3 +152,29 @@ int qt_open_shaped(const char *path, const qt_input_options *opt, ox_model **out
     }
     return code;
 }
+
+// Names come from files and go to a shell.
+static bool is_plain(const char *name) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return *name && name[strspn(name, letters)] == '\0';
+}
+
+void qt_print_dims(const char *word) {
+    size_t n = strlen(word);
+    ox_model *m = NULL;
+    names seen = {.n = 0};
+    if (n < 5 || strcmp(word + n - 5, ".onnx") != 0 || ox_model_open(word, &m) != QRN_OK)
+        return;
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+        for (uint32_t d = 0; d < m->graph->inputs[i].rank; d++) {
+            const char *name = m->graph->inputs[i].symbols[d];
+            bool wanted = name && m->graph->inputs[i].dims[d] < 0 && is_plain(name);
+            for (size_t k = 0; wanted && k < seen.n; k++)
+                wanted = strcmp(seen.items[k], name) != 0;
+            if (wanted) {
+                add_name(&seen, name);
+                qt_print("%s\n", name);
+            }
+        }
+    ox_model_close(m);
+}

@@ -91,6 +91,19 @@ static int64_t find_port(const qt_inputs *in, const char *name, size_t len) {
     return -1;
 }
 
+// Names the inputs that there are.
+static int no_input(const qt_inputs *in, const char *where, const char *given) {
+    char list[512] = "none";
+    size_t n = 0;
+    for (uint32_t i = 0; i < in->n_ports && n < sizeof list - 80; i++) {
+        char cell[QT_CELL];
+        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s", i ? ", " : "",
+                              qt_cell_name(in->ports[i]->name, 40, cell));
+    }
+    qt_error("%s: the model has no input '%s'; it has %s", where, given, list);
+    return QT_EXIT_INPUT;
+}
+
 int qt_inputs_bind(qt_inputs *in, size_t set, const char *where, const char *name, size_t name_len,
                    const char *path, size_t path_len) {
     qt_source *row = in->sources + set * in->n_ports;
@@ -98,15 +111,17 @@ int qt_inputs_bind(qt_inputs *in, size_t set, const char *where, const char *nam
     if (name) {
         at = find_port(in, name, name_len);
         if (at < 0) {
-            qt_error("%s: the model has no input '%.*s'", where, (int)name_len, name);
-            return QT_EXIT_INPUT;
+            char given[QT_CELL * 4];
+            snprintf(given, sizeof given, "%.*s", (int)name_len, name);
+            return no_input(in, where, given);
         }
     } else {
         for (uint32_t i = 0; i < in->n_ports && at < 0; i++)
             if (!row[i].path && !row[i].array)
                 at = i;
         if (at < 0) {
-            qt_error("%s: more files than the model's %u inputs", where, in->n_ports);
+            qt_error("%s: too many files; the model has %u input%s", where, in->n_ports,
+                     in->n_ports == 1 ? "" : "s");
             return QT_EXIT_INPUT;
         }
     }
@@ -162,8 +177,9 @@ static int bind_file(qt_inputs *in, const char *word) {
         return qt_inputs_bind(in, 0, word, word, (size_t)(eq - word), eq + 1, strlen(eq + 1));
     struct stat st;
     if (eq && stat(word, &st) != 0) {
-        qt_error("the model has no input '%.*s'", (int)(eq - word), word);
-        return QT_EXIT_INPUT;
+        char given[QT_CELL * 4];
+        snprintf(given, sizeof given, "%.*s", (int)(eq - word), word);
+        return no_input(in, word, given);
     }
     if (ends_with(word, ".npz"))
         return bind_archive(in, word);

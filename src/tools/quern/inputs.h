@@ -87,6 +87,10 @@ int qt_set_shapes(const qt_input_options *opt, ox_model *m);
 // qt_open_model, with them set.
 int qt_open_shaped(const char *path, const qt_input_options *opt, ox_model **out);
 
+// For the completion of --dim: the names of a model's dynamic dimensions, one a line, unless a
+// shell would read more than a name in them. Prints nothing for other words of a command line.
+void qt_print_dims(const char *word);
+
 // The arrays of one run, n_ports of them, of the model's types and complete shapes.
 qrn_status qt_inputs_load(const qt_inputs *in, size_t set, qt_array *arrays);
 // What an import needs to know about them; infos has room for n_ports.

@@ -4,6 +4,7 @@
 #include "tools/quern/commands.h"
 
 #include "base/suggest.h"
+#include "tools/quern/inputs.h"
 #include "tools/quern/output.h"
 
 #include "QnnCommon.h"
@@ -83,6 +84,9 @@ static int run_option(int argc, char **argv) {
     } else if (strcmp(word, "--man") == 0) {
         if (!qt_man_page(argc > 2 ? argv[2] : NULL, stdout))
             return unknown_command(argv[2]);
+    } else if (strcmp(word, "--dims") == 0) { // for the completion of --dim
+        for (int i = 2; i < argc; i++)
+            qt_print_dims(argv[i]);
     } else if (strcmp(word, "--completion") == 0) {
         if (argc < 3 || !qt_completion(argv[2], stdout)) {
             qt_error("--completion needs a shell: bash, zsh or fish");

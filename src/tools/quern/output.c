@@ -408,7 +408,9 @@ bool qt_make_dir(const char *path) {
         struct stat st;
         if (mkdir(part, 0777) != 0 &&
             !(errno == EEXIST && stat(part, &st) == 0 && S_ISDIR(st.st_mode))) {
-            qt_error("cannot make folder '%s': %s", part, strerror(errno));
+            qt_error("cannot make folder '%s': %s", part,
+                     errno == EEXIST ? "a file has this name; name another folder"
+                                     : strerror(errno));
             return false;
         }
         part[i] = path[i];

@@ -30,8 +30,12 @@ static void on_interrupt(int number) {
 // --- options
 
 static const qt_mixed_option *option_of(const char *name, size_t n) {
+    char word[16];
+    if (n >= sizeof word)
+        return NULL;
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
-        if (strlen(known[i].name) == n && strncmp(known[i].name, name, n) == 0)
+        if (strcmp(known[i].name, qt_precision_name(word)) == 0)
             return &known[i];
     return NULL;
 }

@@ -43,11 +43,14 @@ int qt_open_model(const char *path, ox_model **out) {
     }
     struct stat st;
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        qt_error("%s: a folder, not a model", path);
+        qt_error("%s: a folder; name the model file in it", path);
         return QT_EXIT_REFUSED;
     }
     if (ends_with(path, ".bin") || ends_with(path, ".pte") || ends_with(path, ".dlc")) {
-        qt_error("%s: an ONNX or .tflite model is needed here", path);
+        qt_error("%s: %s; this command needs the ONNX or .tflite model that it was made from", path,
+                 ends_with(path, ".bin")   ? "a context binary"
+                 : ends_with(path, ".pte") ? "an ExecuTorch program"
+                                           : "a DLC file");
         return QT_EXIT_REFUSED;
     }
     qrn_status s = tl_is_file(path) ? open_tflite(path, out) : ox_model_open(path, out);

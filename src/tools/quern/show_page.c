@@ -260,7 +260,7 @@ static int draw_model(const qt_graph_page *p, const char *path, const qt_input_o
     qt_inputs in = {0};
     qc_client *client = NULL;
     ox_model *m = NULL;
-    int code = qt_open_model(path, &m);
+    int code = qt_open_shaped(path, opt, &m);
     if (code == QT_EXIT_OK)
         code = qt_inputs_open(m, opt, &none, 0, &in);
     if (code == QT_EXIT_OK)

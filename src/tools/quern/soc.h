@@ -9,7 +9,8 @@
 
 #define QT_DEFAULT_SOC "SM8650" // of the HTP, where no other is asked for
 
-// "SM8650", "sm8650" or "57" to the API's number; false for what is neither.
+// "SM8650", "sm8650", "57", "8 Gen 3" or "Samsung Galaxy S24" to the API's number; false for what
+// is none of them.
 bool qt_soc_find(const char *text, uint32_t *model);
 
 #endif

@@ -42,14 +42,24 @@ static bool is_wanted(const qrn_soc *s, const qd_chip *fitted, const qt_list *wo
     return words->n == 0;
 }
 
+// A name of n bytes, with a space for each _.
+static json_t *spaced(const char *name, size_t n) {
+    char text[128];
+    snprintf(text, sizeof text, "%.*s", (int)n, name);
+    for (char *c = text; *c; c++)
+        *c = *c == '_' ? ' ' : *c;
+    return json_string(text);
+}
+
 static json_t *json_names(const qrn_soc *s, const qd_chip *fitted) {
     json_t *list = json_array();
     const char *sources[] = {s->aliases, devices_of(fitted)};
     for (size_t i = 0; i < 2; i++)
         for (const char *p = sources[i]; p && *p;) {
             size_t n = strcspn(p, i ? "|" : " ");
-            if (n)
-                json_array_append_new(list, json_stringn(p, n));
+            bool twice = i == 0 && fitted && memchr(p, '_', n); // the fitted names have it
+            if (n && !twice)
+                json_array_append_new(list, spaced(p, n));
             p += n + (p[n] != '\0');
         }
     return list;
@@ -79,8 +89,11 @@ static void print_soc(const qrn_soc *s, const qd_chip *fitted) {
         qt_print("   -  %s", estimate);
     for (int gap = 10 - (int)strlen(estimate); *names && gap > 0; gap--)
         qt_print(" ");
-    for (; *names; names++)
-        qt_print("%s%.1s", *names == '|' ? ", " : "", *names == '|' ? "" : names);
+    for (bool list = !fitted; *names; names++)
+        if (*names == '|' || (list && *names == ' '))
+            qt_print(", ");
+        else
+            qt_print("%.1s", list && *names == '_' ? " " : names);
     qt_print("\n");
 }
 

@@ -15,7 +15,7 @@
 
 typedef struct wrap_options {
     const char *output, *provider, *graph;
-    bool embed, each;
+    bool embed, each, json;
 } wrap_options;
 
 #define AT(field) offsetof(wrap_options, field)
@@ -29,6 +29,7 @@ static const qt_flag flags[] = {
     {"graph", 'g', QT_TEXT, "NAME", AT(graph), NULL, "write a model for this graph only"},
     {"provider", 0, QT_TEXT, "NAME", AT(provider), NULL,
      "provider name stored in the nodes (default: Qnn, which every provider supports)"},
+    {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {0},
 };
 
@@ -81,20 +82,44 @@ static int write_model(const wrap_options *o, const char *binary, const qt_binar
     return code;
 }
 
-static void print_graph(const QnnSystemContext_GraphInfoV3_t *g) {
-    qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
-             g->numGraphOutputs);
+// What was written: a file with graphs.
+typedef struct written {
+    const wrap_options *o;
+    json_t *models; // with --json
+    json_t *graphs; // of the last one
+} written;
+
+static void report_model(written *w, const char *path) {
+    if (!w->o->json) {
+        qt_print("%s%s%s\n", qt_style_on(QT_BOLD), path, qt_style_off());
+        return;
+    }
+    w->graphs = json_array();
+    json_array_append_new(w->models,
+                          json_pack("{s:o,s:o}", "model", qt_json_text(path), "graphs", w->graphs));
 }
 
-static int write_one(const wrap_options *o, const char *path, const qt_binary *b) {
+static void report_graph(written *w, const QnnSystemContext_GraphInfoV3_t *g) {
+    if (w->o->json)
+        json_array_append_new(w->graphs,
+                              json_pack("{s:o,s:I,s:I}", "name", qt_json_text(g->graphName),
+                                        "inputs", (json_int_t)g->numGraphInputs, "outputs",
+                                        (json_int_t)g->numGraphOutputs));
+    else
+        qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
+                 g->numGraphOutputs);
+}
+
+static int write_one(written *w, const char *path, const qt_binary *b) {
+    const wrap_options *o = w->o;
     int code = write_model(o, path, b, o->graph, o->output);
     if (code != QT_EXIT_OK)
         return code;
-    qt_print("%s%s%s\n", qt_style_on(QT_BOLD), o->output, qt_style_off());
+    report_model(w, o->output);
     for (uint32_t i = 0; i < b->info->numGraphs; i++) {
         const QnnSystemContext_GraphInfoV3_t *g = &b->info->graphs[i].graphInfoV3;
         if (!o->graph || strcmp(o->graph, g->graphName) == 0)
-            print_graph(g);
+            report_graph(w, g);
     }
     return QT_EXIT_OK;
 }
@@ -137,7 +162,8 @@ static int name_files(const wrap_options *o, const char *path, const qt_binary *
 }
 
 // All can be made before the first is written.
-static int write_each(const wrap_options *o, const char *path, const qt_binary *b) {
+static int write_each(written *w, const char *path, const qt_binary *b) {
+    const wrap_options *o = w->o;
     uint32_t n = b->info->numGraphs;
     char **files = calloc(n, sizeof *files);
     int code = files ? name_files(o, path, b, files) : QT_EXIT_FAILURE;
@@ -147,8 +173,8 @@ static int write_each(const wrap_options *o, const char *path, const qt_binary *
         const QnnSystemContext_GraphInfoV3_t *g = &b->info->graphs[i].graphInfoV3;
         code = write_model(o, path, b, g->graphName, files[i]);
         if (code == QT_EXIT_OK) {
-            qt_print("%s%s%s\n", qt_style_on(QT_BOLD), files[i], qt_style_off());
-            print_graph(g);
+            report_model(w, files[i]);
+            report_graph(w, g);
         }
     }
     for (uint32_t i = 0; files && i < n; i++)
@@ -174,15 +200,20 @@ static int run(const void *options, const qt_list *args) {
     const char *path = args->items[0];
     const QnnSystemContext_GraphInfoV3_t *found;
     qt_binary b = {0};
+    written w = {.o = o, .models = o->json ? json_array() : NULL};
     int code = check_options(o, path);
     if (code == QT_EXIT_OK)
         code = qt_binary_open(path, &b);
     if (code == QT_EXIT_OK && o->graph)
         code = qt_binary_graph(&b, path, o->graph, &found);
     if (code == QT_EXIT_OK)
-        code = (o->each ? write_each : write_one)(o, path, &b);
-    if (code == QT_EXIT_OK)
+        code = (o->each ? write_each : write_one)(&w, path, &b);
+    if (code == QT_EXIT_OK && o->json)
+        code =
+            qt_print_json(json_pack("{s:o,s:O}", "binary", qt_json_text(path), "models", w.models));
+    else if (code == QT_EXIT_OK)
         code = qt_close_stdout();
+    json_decref(w.models);
     qt_binary_close(&b);
     return code;
 }

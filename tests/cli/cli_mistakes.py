@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: MIT
+"""mistakes.tsv: typical mistakes with the exit code and the message that a user sees. Each message
+was read by a person: it names what is wrong, what is allowed, and what to do."""
+from pathlib import Path
+
+import numpy as np
+import pytest
+from onnx import TensorProto as T, helper as h
+
+from harness import add_relu, model, ok, refuses
+
+ROWS = [line.split("\t") for line in
+        (Path(__file__).parent / "mistakes.tsv").read_text().splitlines()
+        if not line.startswith(("#", "command\t"))]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    d = tmp_path_factory.mktemp("mistakes")
+    one = lambda name, op, ports, **kw: model(
+        d / name, [h.make_node(op, list(ports), ["y"], **kw)], ports,
+        {"y": next(iter(ports.values()))})
+    net = add_relu(d / "net.onnx")
+    one("two.onnx", "Add", {"a": (T.FLOAT, [2]), "b": (T.FLOAT, [2])})
+    one("dyn.onnx", "Relu", {"x": (T.FLOAT, ["batch", 3])})
+    one("odd.onnx", "Nothing", {"x": (T.FLOAT, [1, 3])}, domain="my.ops")
+    for name, array in (("x", np.zeros((2, 3), np.float32)), ("pair", np.zeros(2, np.float32)),
+                        ("wrong", np.zeros((3, 2), np.float32)), ("i64", np.zeros((2, 3), int))):
+        np.save(d / f"{name}.npy", array)
+    (d / "folder").mkdir()
+    (d / "empty.onnx").write_bytes(b"")
+    (d / "cut.onnx").write_bytes(net.read_bytes()[:60])
+    (d / "short.raw").write_bytes(b"1234")
+    (d / "text.txt").write_text("hello\n")
+    (d / "bad.json").write_text('{"a": ')
+    ok("compile", net, "-o", d / "net.bin", "--soc", "SM8650")
+    ok("compile", net, "-o", d / "net.dlc")
+    return d
+
+
+def test_there_are_sixty():
+    assert len(ROWS) >= 60 and len({row[0] for row in ROWS}) == len(ROWS)
+
+
+@pytest.mark.parametrize("command, code, says", ROWS, ids=[row[0] for row in ROWS])
+def test_a_mistake(folder, command, code, says):
+    before = sorted(p.name for p in folder.iterdir())
+    p = refuses(int(code), *command.split(), says=says, cwd=folder)
+    lines = p.stderr.splitlines()
+    assert len(lines) <= 2 and all(line.startswith("quern: ") for line in lines), p.stderr
+    assert sorted(p.name for p in folder.iterdir()) == before, "a file was written"
