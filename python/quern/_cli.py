@@ -67,7 +67,7 @@ def call(program: Path, command: str, arguments: Iterable[str | os.PathLike[str]
     said, printed = ran.stderr.decode(errors="replace"), ran.stdout.decode(errors="replace")
     if ran.returncode and not (ran.returncode == _MODEL and printed.lstrip().startswith("{")):
         raise error(ran.returncode, said, command)
-    warn(said, stacklevel + 1)
+    warn(said, stacklevel)
     return printed
 
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Callable, Mapping, Optional, Union
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from quern import _cli
+from quern._dims import dimension_names
 from quern._progress import Elapsed
 from quern._report import Bench, Check, Comparison, Estimate, Info, Socs
 from quern._target import target_of
+from quern._words import unknown
 
 PathLike = Union[str, "os.PathLike[str]"]
-Sizes = Optional[Mapping[str, int]]
+Sizes = Optional[Mapping[str, int]]  # of dynamic dimensions, by name
+Shapes = Optional[Mapping[str, Sequence[int]]]  # of inputs, by name
 _program: Callable[[], Path]  # set by the package
 
 
@@ -35,34 +38,35 @@ def _target(model: str, backend: Any, soc: str | int | None) -> str | int | None
 
 
 def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = None, *,
-          dims: Sizes = None, **options: object) -> Check:
+          dims: Sizes = None, shapes: Shapes = None, **options: object) -> Check:
     """Which nodes of a model a backend supports, and why not the others (`quern check`).
 
     >>> report = quern.check("model.onnx", soc="SM8650")
     >>> report.ok, report.rejected_nodes
     """
     path = _existing(model)
-    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), dim=dims, **options)
+    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), dim=dims,
+                       shape=shapes, **options)
     return Check(_cli.report(_program(), "check", [path], given))
 
 
 def estimate(model: PathLike, soc: str | int | None = None, *, precision: str | None = None,
-             dims: Sizes = None, **options: object) -> Estimate:
+             dims: Sizes = None, shapes: Shapes = None, **options: object) -> Estimate:
     """How long a model would take on a phone's NPU (`quern estimate`); soc="all" is every SoC.
 
     power, vtcm, hvx_threads and the other flags of the command may be given.
     """
-    given = _cli.flags(soc=soc, precision=precision, dim=dims, **options)
+    given = _cli.flags(soc=soc, precision=precision, dim=dims, shape=shapes, **options)
     return Estimate(_cli.report(_program(), "estimate", [_existing(model)], given))
 
 
 def bench(model: PathLike, backend: PathLike = "cpu", soc: str | int | None = None, *,
           seconds: float | None = None, runs: int | None = None, threads: int | None = None,
-          dims: Sizes = None, **options: object) -> Bench:
+          dims: Sizes = None, shapes: Shapes = None, **options: object) -> Bench:
     """Measures how fast a model runs on this machine (`quern bench`), with random inputs."""
     path = _existing(model)
     given = _cli.flags(backend=backend, soc=_target(path, backend, soc), seconds=seconds, runs=runs,
-                       threads=threads, dim=dims, **options)
+                       threads=threads, dim=dims, shape=shapes, **options)
     with Elapsed(f"bench {os.path.basename(path)}"):
         return Bench(_cli.report(_program(), "bench", [path], given))
 
@@ -95,13 +99,24 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
         return Comparison(_cli.report(_program(), "compare", [a, b], given))
     with tempfile.TemporaryDirectory(prefix="quern-compare-") as folder, \
             Elapsed(f"compare {os.path.basename(b)}"):
-        common = [*_save(inputs, Path(folder) / "in"), *_cli.flags(dim=dims, seed=seed)]
+        common = [*_save(inputs, Path(folder) / "in"), *_cli.flags(seed=seed)]
         sides = ((a, "a", _cli.flags(backend=reference_backend)),
                  (b, "b", _cli.flags(backend=backend, soc=_target(b, backend, soc))))
-        for model, name, where in sides:
-            _cli.call(_program(), "run", [model], [*common, *where],
+        sizes = [_dims_of(model, dims, shared=(a, b)) for model in (a, b)]
+        for (model, name, where), own in zip(sides, sizes):
+            _cli.call(_program(), "run", [model], [*common, *where, *_cli.flags(dim=own)],
                       environment={"QUERN_DUMP": f"{folder}/{name}"})
         return Comparison(_cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given))
+
+
+def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]:
+    """The sizes for this model's own dynamic dimensions: that of two models may be fixed in one."""
+    names = [dimension_names(one) for one in shared]
+    for name in dims or {}:
+        if all(known is not None and name not in known for known in names):
+            raise unknown("dimension", name, [n for known in names for n in known or ()])
+    own = dimension_names(model)
+    return {name: size for name, size in (dims or {}).items() if own is None or name in own}
 
 
 def _save(inputs: Mapping[str, Any] | None, folder: Path) -> list[str]:

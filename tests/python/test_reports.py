@@ -82,6 +82,13 @@ def test_compare_runs_two_models_on_the_same_inputs(quern, digits):
     assert same.worst is None and all(row.equal for row in same)
 
 
+def test_shapes_fix_dynamic_inputs(quern, digits):
+    report = quern.check(digits / "digits.onnx", "cpu", shapes={"image": [2, 1, 8, 8]})
+    assert report.ok
+    with pytest.raises(ValueError, match="no dimension 'M'; expected one of N"):
+        quern.compare(digits / "digits.onnx", digits / "digits.onnx", dims={"M": 1}, soc="SM8650")
+
+
 def test_compare_rejects_a_folder_and_a_model(quern, digits):
     with pytest.raises(ValueError, match="two folders of QUERN_DUMP or two models"):
         quern.compare(digits, digits / "digits.onnx")
