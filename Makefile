@@ -123,12 +123,18 @@ test-aarch64: ## cross build and the C tests under qemu-user
 	cmake --build --preset aarch64
 	ctest --preset aarch64
 
-wheel: ## the Python package for other machines, in build/pythons/wheel
-	scripts/setup.sh build
-	python3 scripts/test_pythons.py --build
+wheel: ## Python packages for x86-64 and 64-bit ARM, in dist/
+	scripts/setup.sh package
+	python3 scripts/build_wheel.py
+
+deb: build ## a Debian package for this machine's architecture, in dist/
+	python3 scripts/build_deb.py
+
+release: wheel deb ## everything that is published for a version, in dist/: packages, source, notes, checksums
+	python3 scripts/make_release.py
 
 test-pythons: ## that wheel with every Python of this machine, and the newest onnxruntime for each
-	scripts/setup.sh build
+	scripts/setup.sh package
 	python3 scripts/test_pythons.py
 
 bench: ## the benchmarks, as ratios against public peers; BENCH="--quick" for a short run
@@ -187,7 +193,7 @@ clang: ## build the libraries and programs with clang, warnings as errors
 	cmake --build build/clang
 
 clean: ## remove the builds; what was downloaded stays
-	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name aarch64-root -exec rm -rf {} + 2>/dev/null || true
+	find build -mindepth 1 -maxdepth 1 ! -name venv ! -name aarch64-root ! -name sysroot -exec rm -rf {} + 2>/dev/null || true
 
 distclean: ## remove everything that was made
-	rm -rf build
+	rm -rf build dist

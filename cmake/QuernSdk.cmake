@@ -61,6 +61,8 @@ install(DIRECTORY python/quern python/qti python/shim DESTINATION lib/python
 install(DIRECTORY examples/digits DESTINATION lib/python/quern)
 file(RELATIVE_PATH to_lib "/lib/python/quern" "/${CMAKE_INSTALL_LIBDIR}")
 file(RELATIVE_PATH to_bin "/lib/python/quern" "/${CMAKE_INSTALL_BINDIR}")
+string(REGEX REPLACE "/$" "" to_lib "${to_lib}")
+string(REGEX REPLACE "/$" "" to_bin "${to_bin}")
 install(CODE "
     set(dir \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/lib/python/quern\")
     file(CREATE_LINK \"${to_lib}\" \"\${dir}/lib\" SYMBOLIC)

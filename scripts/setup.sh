@@ -39,6 +39,14 @@ check_packages() {
     need libjpeg-dev has_header jpeglib.h
     need zlib1g-dev has_header zlib.h
     [ "$what" = build ] && return
+    if [ "$what" = package ]; then
+        need python3 command -v python3
+        need python3-venv python3 -c 'import ensurepip, venv'
+        need gcc-aarch64-linux-gnu command -v aarch64-linux-gnu-gcc
+        need qemu-user command -v qemu-aarch64
+        need debian-archive-keyring test -e /usr/share/keyrings/debian-archive-keyring.gpg
+        return
+    fi
     need g++ command -v c++
     need libcmocka-dev has_header cmocka.h
     [ "$what" = all ] && return
@@ -114,7 +122,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     echo "  sudo apt-get install -y --no-upgrade ${missing[*]}" >&2
     exit 1
 fi
-case $what in build | all | lint) exit 0 ;; esac
+case $what in build | all | lint | package) exit 0 ;; esac
 if [ "$what" = bench ]; then
     missing=()
     need libdnnl-dev has_header oneapi/dnnl/dnnl.h

@@ -15,12 +15,12 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
+
+import build_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = ROOT / "build" / "pythons"
-TAG = f"py3-none-manylinux_2_35_{platform.machine()}"
 
 
 def find_pythons():
@@ -39,21 +39,6 @@ def find_pythons():
                 found[version[:2]] = max(found.get(version[:2], (version, program)),
                                          (version, program))
     return [found[key] for key in sorted(found)]
-
-
-def build_wheel():
-    """(path of the wheel, seconds that pip took)."""
-    out = WORK / "wheel"
-    out.mkdir(parents=True, exist_ok=True)
-    for old in out.glob("*.whl"):
-        old.unlink()
-    start = time.monotonic()
-    with tempfile.TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        subprocess.run([f"{folder}/bin/python", "-m", "pip", "wheel", "--quiet", "--no-deps",
-                        "--wheel-dir", out, "--config-settings", f"wheel.tags={TAG}", ROOT],
-                       check=True)
-    return next(out.glob("*.whl")), time.monotonic() - start
 
 
 def readme_example():
@@ -94,14 +79,11 @@ def try_python(program, wheel, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--wheel", type=Path, help="take this wheel and build none")
-    parser.add_argument("--build", action="store_true", help="build and check the wheel, no more")
     args = parser.parse_args()
-    wheel, took = (args.wheel.resolve(), None) if args.wheel else build_wheel()
-    checked = subprocess.run([sys.executable, ROOT / "scripts" / "check_wheel.py", wheel])
-    if took is not None:
-        print(f"{wheel.relative_to(ROOT)}: built in {took:.0f} s")
-    if args.build or checked.returncode != 0:
-        return checked.returncode
+    wheel = args.wheel.resolve() if args.wheel else build_wheel.build(platform.machine(),
+                                                                      WORK / "wheel")
+    if not build_wheel.good(wheel):
+        return 1
     rows, failed = [], 0
     for version, program in find_pythons():
         name = ".".join(map(str, version))

@@ -36,6 +36,7 @@ from quern._progress import Elapsed
 from quern._report import Bench, Check, Comparison, Estimate, Info, Row, Socs
 from quern._reports import bench, check, compare, estimate, info, socs
 from quern._target import DEFAULT_SOC, target_of
+from quern._version import __version__ as __version__
 from quern._words import unknown
 
 __all__ = ["DEFAULT_SOC", "EP_NAME", "Bench", "Check", "Comparison", "Estimate", "Generated",
@@ -43,7 +44,6 @@ __all__ = ["DEFAULT_SOC", "EP_NAME", "Bench", "Check", "Comparison", "Estimate",
            "devices", "ep_options", "estimate", "generate", "info", "libs", "library",
            "patch_onnxruntime", "plugin", "program", "register", "sample", "session", "socs",
            "unregister"]
-__version__ = "0.1.0"
 
 EP_NAME = "QuernExecutionProvider"
 

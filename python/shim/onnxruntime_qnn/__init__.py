@@ -10,6 +10,7 @@ is found only by who puts that folder on the path:
 Where the real package is installed as well, a warning says which one is not used.
 """
 import os
+import re
 import warnings
 from importlib import metadata
 from pathlib import Path
@@ -43,7 +44,8 @@ def _warn_of_another() -> None:
 
 
 LIB_DIR_FULL_PATH = str(_folder())
-__version__ = "0.1.0"
+__version__ = re.findall(r'"(.*)"', (Path(__file__).resolve().parents[2] / "quern" /
+                                     "_version.py").read_text())[-1]
 _warn_of_another()
 
 
