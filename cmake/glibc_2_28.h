@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
-// Included in front of every file of a portable build (cmake/QuernPortable.cmake), whose sysroot has
-// glibc 2.31: the functions that got a new version in 2.29 are linked in the version before, which
-// differs in how it sets errno alone.
+// Included in front of every file of a portable build (cmake/QuernPortable.cmake), whose sysroot
+// has glibc 2.31: the functions that got a new version in 2.29 are linked in the version before,
+// which differs in how it sets errno alone.
 #if defined(__x86_64__)
 #define QRN_FIRST_GLIBC "GLIBC_2.2.5"
 #else

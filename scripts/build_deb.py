@@ -39,7 +39,7 @@ Description: open implementation of the QNN inference API
  an execution provider for ONNX Runtime, the program quern, which checks,
  compiles, quantizes and measures models, and a Python package.
 """
-OVERRIDES = """# The programs carry jansson, libpng, libjpeg and zlib, so that they run on other machines.
+OVERRIDES = """# Programs carry jansson, libpng, libjpeg and zlib and run on other machines.
 quern: embedded-library
 # The Python package refers to the libraries around it, among which it lies.
 quern: symlink-is-self-recursive

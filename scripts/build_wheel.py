@@ -23,7 +23,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 ARCHES = ("x86_64", "aarch64")
 GLIBC = "2.28"
-# Opens every library, which resolves all of its symbols, and asks backends for their interface.
+# Opens every library, which resolves all of its symbols.
 LOAD = """
 #include <dlfcn.h>
 #include <stdio.h>
@@ -53,9 +53,9 @@ def build(arch, out):
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        chosen = [f"--config-settings={key}={value}" for key, value in settings.items()]
         subprocess.run([f"{folder}/bin/python", "-m", "pip", "wheel", "--quiet", "--no-deps",
-                        "--wheel-dir", out, *(f"--config-settings={key}={value}"
-                                              for key, value in settings.items()), ROOT], check=True)
+                        "--wheel-dir", out, *chosen, ROOT], check=True)
     wheel = next(out.glob(f"quern-*-{tag}.whl"))
     print(f"{wheel}: built in {time.monotonic() - start:.0f} s", flush=True)
     return wheel
@@ -76,8 +76,8 @@ def loads(wheel, arch):
         program = package / "bin" / "quern"
         program.chmod(0o755)
         (package / "load.c").write_text(LOAD)
-        subprocess.run([f"{arch}-linux-gnu-gcc", package / "load.c", "-o", package / "load", "-ldl"],
-                       check=True)
+        subprocess.run([f"{arch}-linux-gnu-gcc", package / "load.c", "-o", package / "load",
+                        "-ldl"], check=True)
         env = {**os.environ, "LD_BIND_NOW": "1"}
         libraries = sorted((package / "lib").glob("*.so"))
         for command in ([package / "load", *libraries], [program, "--version"],

@@ -68,7 +68,8 @@ def main():
     print("dist/SHA256SUMS, dist/RELEASE_NOTES.md")
     if git("status", "--porcelain"):
         print("release: warning: the working tree has changes that the source archive lacks")
-    print(f"release: {number} of commit {git('rev-parse', '--short', 'HEAD')} is ready. To tag it:\n"
+    commit = git("rev-parse", "--short", "HEAD")
+    print(f"release: {number} of commit {commit} is ready. To tag it:\n"
           f"  git tag -a v{number} -F dist/RELEASE_NOTES.md && git push origin v{number}")
     return 0
 

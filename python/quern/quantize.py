@@ -81,7 +81,11 @@ def _enum(values: Any, names: Mapping[str, str], kind: str, given: Any) -> Any:
 
 def _load(model: Any, weights: bool = False) -> Any:
     """A model, with or without the weights that lie in other files."""
-    import onnx
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError(f"quern.quantize needs onnx, which cannot be imported ({error}): "
+                          "pip install onnx") from error
     if isinstance(model, onnx.ModelProto):
         return model
     if not isinstance(model, (str, os.PathLike)):
