@@ -6,7 +6,7 @@ release notes and checksums.
     scripts/make_release.py [--notes]      --notes: the notes alone, on standard output
 
 Wheels and Debian package are made before (`make wheel deb`). The notes are the section of
-CHANGELOG.md for the version. Nothing is tagged or uploaded: the last lines say what to type.
+CHANGELOG.md for the version and the lines that are still under "Unreleased". Nothing is tagged or uploaded: the last lines say what to type.
 """
 import argparse
 import hashlib
@@ -21,12 +21,18 @@ ROOT = Path(__file__).resolve().parent.parent
 DIST = ROOT / "dist"
 
 
+def section(text, title):
+    found = re.search(rf"^## {re.escape(title)}(?![\w.])[^\n]*\n(.*?)(?=^## |\Z)", text,
+                      re.M | re.S)
+    return found.group(1).strip() if found else ""
+
+
 def notes(text, number):
-    """The section of a version of a changelog."""
-    found = re.search(rf"^## {re.escape(number)}\b[^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
-    if not found or not found.group(1).strip():
+    """The section of a version of a changelog, and what was added to it since."""
+    found, more = section(text, number), section(text, "Unreleased")
+    if not found:
         raise SystemExit(f"make_release: CHANGELOG.md has no section '## {number}'")
-    return f"# Quern {number}\n\n{found.group(1).strip()}\n"
+    return f"# Quern {number}\n\n{found}\n" + (f"\n### Added last\n\n{more}\n" if more else "")
 
 
 def git(*words):

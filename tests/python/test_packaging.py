@@ -27,7 +27,9 @@ def test_the_version_is_the_same_everywhere(quern, monkeypatch):
 def test_notes_are_the_section_of_the_version():
     text = ("# Changelog\n\n## Unreleased\n\n- x\n\n## 1.2.0 (today)\n\n- a\n- b\n\n"
             "## 1.1.0\n\n- c\n")
-    assert make_release.notes(text, "1.2.0") == "# Quern 1.2.0\n\n- a\n- b\n"
+    assert make_release.notes(text, "1.2.0") == (
+        "# Quern 1.2.0\n\n- a\n- b\n\n### Added last\n\n- x\n")
+    text = text.replace("- x\n", "")
     assert make_release.notes(text, "1.1.0") == "# Quern 1.1.0\n\n- c\n"
     for number in ("1.2", "1.0.0"):
         with pytest.raises(SystemExit, match=f"no section '## {number}'"):
