@@ -390,7 +390,7 @@ def test_dry_run_lists_what_is_not_supported(tmp_path):
     (["-i", "digits.onnx", "-t", "image", "opaque"], 2, "--input_type is not supported"),
     (["-i", "digits.onnx", "-b", "1", "--custom_io", "a.yaml"], 4, "a.yaml"),
     (["-i", "digits.onnx", "-b", "1", "-e", "image", "rgb"], 2, "needs 3 channels"),
-    (["-i", "digits.onnx", "--float_bw", "8"], 2, "32|16"),
+    (["-i", "digits.onnx", "--float_bw", "8"], 2, "32 or 16"),
     (["-i", "digits.onnx", "--export_format", "dlc"], 2, "qairt-converter writes DLC files"),
     (["-i", "digits.onnx", "--preserve_io", "image"], 2, "expected layout or datatype"),
     (["-i", "digits.onnx", "--preserve_io", "layout", "image", "--preserve_io", "datatype"], 2,

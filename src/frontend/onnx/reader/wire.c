@@ -65,7 +65,7 @@ qrn_status ox_wire_next(ox_wire *w, bool *more) {
     uint64_t n;
     QRN_TRY(read_varint(w, &n));
     if (n > (uint64_t)(w->end - w->at))
-        return broken(w, "length goes past the end");
+        return broken(w, "length goes past the end; the file is cut short or damaged");
     w->bytes = (ox_bytes){w->at, (size_t)n};
     w->at += n;
     return QRN_OK;
