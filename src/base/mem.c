@@ -79,12 +79,22 @@ static _Atomic(char *) spares[N_SPARES];
 
 static size_t mapped_bytes(char *block) { return *(size_t *)(void *)block; }
 
+static void unmap_spares(void) {
+    for (int i = 0; i < N_SPARES; i++) {
+        char *block = atomic_exchange(&spares[i], NULL);
+        if (block)
+            munmap(block, mapped_bytes(block));
+    }
+}
+
 static void put_spare(char *block) {
     bool kept = atomic_load(&spare_keepers) && mapped_bytes(block) <= SPARE_BYTES;
     for (int i = 0; i < N_SPARES && kept && block; i++)
         block = atomic_exchange(&spares[i], block); // the newest first, the oldest falls out
     if (block)
         munmap(block, mapped_bytes(block));
+    if (kept && !atomic_load(&spare_keepers))
+        unmap_spares(); // the last keeper has gone meanwhile
 }
 
 // A spare with room for `total` bytes, of which it wastes at most a quarter; NULL: there is none.
@@ -102,13 +112,8 @@ static char *take_spare(size_t total) {
 void qrn_spares_keep(void) { atomic_fetch_add(&spare_keepers, 1); }
 
 void qrn_spares_drop(void) {
-    if (atomic_fetch_sub(&spare_keepers, 1) > 1)
-        return;
-    for (int i = 0; i < N_SPARES; i++) {
-        char *block = atomic_exchange(&spares[i], NULL);
-        if (block)
-            munmap(block, mapped_bytes(block));
-    }
+    if (atomic_fetch_sub(&spare_keepers, 1) == 1)
+        unmap_spares();
 }
 
 static void *take(size_t total) {
