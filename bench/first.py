@@ -11,7 +11,7 @@ import sys
 
 from sides import OnnxRuntime, Ours, OwnProvider, Provider, Refused
 
-N_TIMES = 5
+N_TIMES = 3
 
 
 def of_ours(quern, model, backend, soc, threads):

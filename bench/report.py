@@ -31,7 +31,11 @@ def head_of(results):
     parts = [INTRO.format(**results), CORES]
     if results["load"] > QUIET:
         parts.append(BUSY.format(**results))
-    return "\n\n".join(textwrap.fill(part, 100) for part in parts)
+    return "\n\n".join(map(wrapped, parts))
+
+
+def wrapped(text):
+    return textwrap.fill(text, 100, break_on_hyphens=False)
 
 
 def number(value, digits=2):
@@ -255,7 +259,7 @@ SECTIONS = [
     ("Scaling", "", "charts", chart_list),
     ("Two threads", "How many times faster two threads are than one.", "models", scaling_table),
     ("First answer", "Milliseconds from the name of a file to the outputs of the first run, each "
-     "in a process of its own, the fastest of five; of onnxruntime, creating a session and its "
+     "in a process of its own, the fastest of three; of onnxruntime, creating a session and its "
      f"first run. our provider, public one: a session on our library through our execution "
      "provider and through the one of the onnxruntime-qnn package, which does most of that itself. "
      f"At most {wanted.FIRST} times onnxruntime's is wanted.", "answers", answer_table),
@@ -285,7 +289,7 @@ def markdown(results):
     for title, words, key, make in SECTIONS:
         body = make(results.get(key, []))
         if body:
-            intro = textwrap.fill(words, 100) + "\n\n" if words else ""
+            intro = wrapped(words) + "\n\n" if words else ""
             out += f"\n## {title}\n\n{intro}{body}"
     notes = results.get("missing", [])
     if notes:
