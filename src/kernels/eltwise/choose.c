@@ -96,14 +96,15 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
 }
 
-static bool by_bytes(const qrn_kcall *k) {
+static bool is_common(const qrn_kcall *k) {
     size_t size = qrn_view_elem(k->out[0]);
-    return qrn_view_elem(k->in[0]) == 1 && (size & (size - 1)) == 0;
+    size_t condition = qrn_view_elem(k->in[0]);
+    return (condition == 1 && (size & (size - 1)) == 0) || (condition == 4 && size == 4);
 }
 
 // clang-format off
 #define ROW(isa, ISA)                                                                              \
-    {.name = "select_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = by_bytes,            \
+    {.name = "select_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = is_common,           \
      .fn = qrn_select_##isa, .tasks = tasks}
 // clang-format on
 

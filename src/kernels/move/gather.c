@@ -23,11 +23,17 @@ static int64_t raw_index(const qrn_view *v, size_t i) {
     return real >= -0x1p62 && real <= 0x1p62 ? (int64_t)real : INT64_MAX;
 }
 
-int64_t qrn_index_at(const qrn_view *indices, size_t i, int64_t dim) {
-    int64_t at = raw_index(indices, i);
+// As qrn_index_at, for loops: 32-bit indices without a call.
+static inline int64_t index_in(const qrn_view *indices, size_t i, int64_t dim) {
+    int64_t at = indices->dtype == QRN_DTYPE_I32 ? ((const int32_t *)indices->data)[i]
+                                                 : raw_index(indices, i);
     if (at < 0 && at >= -dim)
         at += dim;
     return at >= 0 && at < dim ? at : -1;
+}
+
+int64_t qrn_index_at(const qrn_view *indices, size_t i, int64_t dim) {
+    return index_in(indices, i, dim);
 }
 
 int64_t qrn_index_tuple(const qrn_view *indices, size_t tuple, uint32_t q, const uint32_t *dims) {
@@ -48,12 +54,63 @@ static qrn_status gather_raw(const qrn_kcall *k) {
     size_t n_index = qrn_view_count(k->in[1]), dim = table->dims[a->axis], begin, end;
     size_t run = qrn_view_elem(table) * qrn_view_span(table, a->axis + 1, table->rank);
     qrn_split(qrn_view_span(table, 0, a->axis) * n_index, 1, k->task, k->n_tasks, &begin, &end);
+    size_t outer = n_index ? begin / n_index : 0, at = n_index ? begin % n_index : 0;
     for (size_t row = begin; row < end; row++) {
-        int64_t i = qrn_index_at(k->in[1], row % n_index, (int64_t)dim);
+        int64_t i = index_in(k->in[1], at, (int64_t)dim);
         if (i < 0)
             return QRN_E_ARGUMENT;
-        memcpy((char *)k->out[0]->data + row * run,
-               (const char *)table->data + (row / n_index * dim + (size_t)i) * run, run);
+        char *to = (char *)k->out[0]->data + row * run;
+        const char *from = (const char *)table->data + (outer * dim + (size_t)i) * run;
+        if (run == 4) // single elements are not worth a call
+            memcpy(to, from, 4);
+        else
+            memcpy(to, from, run);
+        if (++at == n_index) {
+            at = 0;
+            outer++;
+        }
+    }
+    return QRN_OK;
+}
+
+// Elements of x that row `row` of the indices (all but the last dimension) begins at, but for the
+// axis, and the step of the axis.
+static size_t row_begins(const qrn_view *x, const qrn_view *idx, uint32_t axis, size_t row,
+                         size_t *axis_step) {
+    size_t at = 0, step = x->dims[x->rank - 1];
+    *axis_step = 1;
+    for (uint32_t d = x->rank - 1; d-- > 0;) {
+        if (d == axis)
+            *axis_step = step;
+        else
+            at += row % idx->dims[d] * step;
+        row /= idx->dims[d];
+        step *= x->dims[d];
+    }
+    return at;
+}
+
+// Along a row: from `step` times each index on, and `next` elements further for each neighbour.
+#define PICK(T)                                                                                    \
+    for (; n; n--, i++, y += elem, from += next) {                                                 \
+        int64_t at = index_in(idx, i, dim);                                                        \
+        if (at < 0)                                                                                \
+            return QRN_E_ARGUMENT;                                                                 \
+        memcpy(y, x + (from + (size_t)at * step) * elem, sizeof(T));                               \
+    }                                                                                              \
+    break
+
+static qrn_status pick_row(const char *x, size_t elem, size_t from, size_t step, size_t next,
+                           const qrn_view *idx, size_t i, size_t n, int64_t dim, char *y) {
+    switch (elem) {
+    case 1:
+        PICK(uint8_t);
+    case 2:
+        PICK(uint16_t);
+    case 4:
+        PICK(uint32_t);
+    default:
+        PICK(uint64_t);
     }
     return QRN_OK;
 }
@@ -62,21 +119,16 @@ static qrn_status gather_raw(const qrn_kcall *k) {
 static qrn_status gather_elements_raw(const qrn_kcall *k) {
     const qrn_axis_args *a = k->args;
     const qrn_view *x = k->in[0], *idx = k->in[1];
-    size_t elem = qrn_view_elem(x), begin, end;
+    size_t elem = qrn_view_elem(x), row = idx->dims[idx->rank - 1], begin, end;
+    bool last = a->axis == x->rank - 1;
     qrn_split(qrn_view_count(idx), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t at = begin; at < end; at++) {
-        size_t rest = at, from = 0, step = 1;
-        for (uint32_t d = x->rank; d-- > 0;) {
-            int64_t i = (int64_t)(rest % idx->dims[d]);
-            rest /= idx->dims[d];
-            if (d == a->axis)
-                i = qrn_index_at(idx, at, x->dims[d]);
-            if (i < 0)
-                return QRN_E_ARGUMENT;
-            from += (size_t)i * step;
-            step *= x->dims[d];
-        }
-        memcpy((char *)k->out[0]->data + at * elem, (const char *)x->data + from * elem, elem);
+    for (size_t at = begin, n; at < end; at += n) {
+        size_t step, within = at % row, from = row_begins(x, idx, a->axis, at / row, &step);
+        n = row - within < end - at ? row - within : end - at;
+        qrn_status s = pick_row(x->data, elem, last ? from : from + within, step, last ? 0 : 1, idx,
+                                at, n, x->dims[a->axis], (char *)k->out[0]->data + at * elem);
+        if (s != QRN_OK)
+            return s;
     }
     return QRN_OK;
 }

@@ -38,10 +38,24 @@ static qrn_status one_hot_raw(const qrn_kcall *k) {
     size_t elem = qrn_view_elem(y), depth = y->dims[a->axis];
     size_t inner = qrn_view_span(idx, a->axis, idx->rank), begin, end;
     qrn_split(qrn_view_count(y), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t i = begin; i < end; i++) {
+    for (size_t i = begin, n; i < end; i += n) { // runs of one d
         size_t d = i / inner % depth, from = i / inner / depth * inner + i % inner;
-        bool on = qrn_view_int(idx, from) == (int64_t)d;
-        memcpy((char *)y->data + i * elem, on ? a->on : a->off, elem);
+        char *to = (char *)y->data + i * elem;
+        if (inner == 1) { // all of an index: off, but for one
+            n = depth - d < end - i ? depth - d : end - i;
+            int64_t on = qrn_view_int(idx, from) - (int64_t)d;
+            qrn_strided s = {0};
+            qrn_strided_loop(&s, n, 0);
+            qrn_strided_copy(&s, a->off, to, elem, 0, 1);
+            if (on >= 0 && on < (int64_t)n)
+                memcpy(to + (size_t)on * elem, a->on, elem);
+            continue;
+        }
+        n = inner - i % inner < end - i ? inner - i % inner : end - i;
+        for (size_t l = 0; l < n; l++) {
+            bool on = qrn_view_int(idx, from + l) == (int64_t)d;
+            memcpy(to + l * elem, on ? a->on : a->off, elem);
+        }
     }
     return QRN_OK;
 }

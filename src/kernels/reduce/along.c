@@ -3,7 +3,9 @@
 // The arg, cumsum and topk families.
 #include "kernels/reduce/along.h"
 
+#include "base/cpu.h"
 #include "base/fp16.h"
+#include "kernels/reduce/along_rows.h"
 #include "kernels/walk.h"
 
 static void store_index(qrn_view *y, size_t at, size_t index) {
@@ -48,16 +50,36 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->in[0]), n_threads);
 }
 
-#define ROWS(fam)                                                                                  \
-    static const qrn_kernel fam##_rows[] = {                                                       \
-        {.name = #fam "_f32_ref", .domain = QRN_DOMAIN_F32, .fn = fam##_f32_ref, .tasks = tasks},  \
-        {.name = #fam "_f64_ref", .domain = QRN_DOMAIN_F64, .fn = fam##_f64_ref, .tasks = tasks},  \
-        {.name = #fam "_i64_ref", .domain = QRN_DOMAIN_I64, .fn = fam##_i64_ref, .tasks = tasks},  \
-    }
+static bool gives_integers(const qrn_kcall *k) {
+    return k->out[0]->dtype == QRN_DTYPE_I32 || k->out[0]->dtype == QRN_DTYPE_U32;
+}
 
-ROWS(arg);
+static bool has_columns(const qrn_kcall *k) {
+    const qrn_cumsum_args *a = k->args;
+    return qrn_view_span(k->in[0], a->axis + 1, k->in[0]->rank) > 1;
+}
+
+// clang-format off
+#define FAST(fam, isa, ISA, works_)                                                                \
+    {.name = #fam "_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = works_,           \
+     .fn = qrn_##fam##_f32_##isa, .tasks = tasks}
+#define REFS(fam)                                                                                  \
+    {.name = #fam "_f32_ref", .domain = QRN_DOMAIN_F32, .fn = fam##_f32_ref, .tasks = tasks},      \
+    {.name = #fam "_f64_ref", .domain = QRN_DOMAIN_F64, .fn = fam##_f64_ref, .tasks = tasks},      \
+    {.name = #fam "_i64_ref", .domain = QRN_DOMAIN_I64, .fn = fam##_i64_ref, .tasks = tasks}
+#ifdef __x86_64__
+#define ROWS(fam, works_)                                                                          \
+    FAST(fam, avx512, QRN_ISA_AVX512, works_), FAST(fam, avx2, QRN_ISA_AVX2, works_), REFS(fam)
+#elif defined(__aarch64__)
+#define ROWS(fam, works_) FAST(fam, neon, QRN_ISA_NEON, works_), REFS(fam)
+#else
+#define ROWS(fam, works_) REFS(fam)
+#endif
+// clang-format on
+
+static const qrn_kernel arg_rows[] = {ROWS(arg, gives_integers)};
 QRN_FAMILY(arg, sizeof(qrn_arg_args));
-ROWS(cumsum);
+static const qrn_kernel cumsum_rows[] = {ROWS(cumsum, has_columns)};
 QRN_FAMILY(cumsum, sizeof(qrn_cumsum_args));
-ROWS(topk);
+static const qrn_kernel topk_rows[] = {REFS(topk)};
 QRN_FAMILY(topk, sizeof(qrn_topk_args));
