@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Calibration of ResNet-50 beside ONNX Runtime's MinMax calibration, same images and threads.
 
-calibration.py [--images N] [--threads N] [--rounds N]: prints seconds and peak memory of both, and
-the ratio. The network has random weights from a seed. Each side is one process that opens the model
+calibration.py [--images N] [--threads N] [--rounds N]: prints time and peak memory of both, and
+the ratio; also the CPU time of all threads, which other programs disturb less, and inferences. The
+network has random weights from a seed. Each side is one process that opens the model
 and looks at all images; its start is measured with one image and taken off, so that the figures are
 those of many images. $QUERN_BIN and $QUERN_LIB_DIR name the program.
 """
@@ -106,15 +107,15 @@ def make(folder, n):
 
 
 def measure(command):
-    """(seconds, MiB at the peak, stdout)"""
+    """(seconds, of CPU time, MiB at the peak)"""
     start = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        out = process.stdout.read()
+        process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         sys.exit(f"{command[0]} failed")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024, out
+    return (time.perf_counter() - start, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
 def main():
@@ -135,32 +136,34 @@ def main():
     program = os.environ.get("QUERN_BIN", "build/release/bin/quern")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        model, many, one = folder / "net.onnx", folder / "many.npy", folder / "one.npy"
+        model, one = folder / "net.onnx", folder / "one.npy"
         # In a process of its own: what this one has at its peak would count for those it starts.
         subprocess.run([sys.executable, __file__, "--images", str(o.images), "--make", name],
                        check=True)
         threads = ["--threads", str(o.threads)]
-        sides = {"quern": lambda data: measure([program, "quantize", model, "-q",
-                                                "--calibrate-only",
-                                                folder / "state", "-c", data, "-m", o.method,
-                                                *threads]),
-                 "onnxruntime": lambda data: measure([sys.executable, __file__, *threads, "--side",
-                                                      model, data])}
-        found = {side: {"start": [], "all": [], "mib": []} for side in sides}
+        for n, name in ((o.images + 1, "many"), (1, "one")):
+            (folder / f"{name}.txt").write_text(f"{folder / 'one.raw'}\n" * n)
+        np.load(one).tofile(folder / "one.raw")
+        sides = {"quern": lambda n: [program, "quantize", model, "-q", "--calibrate-only",
+                                     folder / "state", "-c", folder / f"{n}.npy", "-m", o.method,
+                                     *threads],
+                 "onnxruntime": lambda n: [sys.executable, __file__, *threads, "--side", model,
+                                           folder / f"{n}.npy"],
+                 "inference": lambda n: [program, "run", model, "-q", "--backend", "cpu",
+                                         "--input-list", folder / f"{n}.txt", *threads]}
+        found = {side: {"one": [], "many": []} for side in sides}
         for _ in range(o.rounds):
-            for side, run in sides.items():
-                found[side]["start"].append(run(one)[0])
-                seconds, mib, _ = run(many)
-                found[side]["all"].append(seconds)
-                found[side]["mib"].append(mib)
-        inference = measure([program, "run", model, one, "--backend", "cpu", *threads])[1]
+            for side, command in sides.items():
+                for n in ("one", "many"):
+                    found[side][n].append(measure(command(n)))
         per = {}
         for side, f in found.items():
-            per[side] = (min(f["all"]) - min(f["start"])) / o.images
-            print(f"{side:12} {1000 * per[side]:7.1f} ms an image, start {min(f['start']):5.2f} s, "
-                  f"{min(f['mib']):6.0f} MiB")
-        print(f"{'ratio':12} {per['onnxruntime'] / per['quern']:7.2f}; "
-              f"one inference by quern run: {inference:.0f} MiB")
+            least = {n: [min(column) for column in zip(*f[n])] for n in f}
+            per[side] = [1000 * (a - b) / o.images for a, b in zip(least["many"], least["one"])]
+            print(f"{side:12} {per[side][0]:7.1f} ms an image, CPU time {per[side][1]:6.1f} ms, "
+                  f"start {least['one'][0]:5.2f} s, {least['many'][2]:6.0f} MiB")
+        ratios = [a / b for a, b in zip(per["onnxruntime"], per["quern"])]
+        print(f"{'ratio':12} {ratios[0]:7.2f}, CPU time {ratios[1]:.2f}")
 
 
 if __name__ == "__main__":
