@@ -6,7 +6,8 @@ release notes and checksums.
     scripts/make_release.py [--notes]      --notes: the notes alone, on standard output
 
 Wheels and Debian package are made before (`make wheel deb`). The notes are the section of
-CHANGELOG.md for the version and the lines that are still under "Unreleased". Nothing is tagged or uploaded: the last lines say what to type.
+CHANGELOG.md for the version and the lines that are still under "Unreleased". Nothing is tagged or
+uploaded: the last lines say what to type.
 """
 import argparse
 import hashlib
