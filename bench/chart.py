@@ -21,8 +21,10 @@ def lines_of(rows, model, form):
 
 
 def ticks(lo, hi):
-    """1, 2 and 5 times powers of ten between two numbers."""
-    return [m * 10.0 ** d for d in range(-3, 7) for m in (1, 2, 5) if lo <= m * 10.0 ** d <= hi]
+    """Round numbers between two: 1, 2 and 5 times powers of ten, more of them where the two are
+    near."""
+    steps = (1, 2, 5) if hi / lo > 8 else (1, 1.5, 2, 3, 4, 5, 7)
+    return [m * 10.0 ** d for d in range(-3, 7) for m in steps if lo <= m * 10.0 ** d <= hi]
 
 
 def panel(model, found, left, top):
@@ -30,8 +32,10 @@ def panel(model, found, left, top):
     speeds = [v for points in found.values() for _, v in points]
     x0, x1 = left + LEFT, left + PANEL_W - RIGHT
     y0, y1 = top + PANEL_H - BOTTOM, top + TOP
+    first, speed = found.get("ours", [(threads[0], speeds[0])])[0]
+    ideal = speed * threads[-1] / first
     x = Axis(threads[0], max(2, threads[-1]), x0, x1)
-    y = Axis(min(speeds) / 1.3, max(speeds) * 1.3, y0, y1)
+    y = Axis(min(speeds) / 1.1, max(*speeds, ideal) * 1.1, y0, y1)
     out = [text((x0 + x1) / 2, top + 16, model, "middle", 13)]
     for n in threads:
         out += [line(x(n), y0, x(n), y1, "grid"), text(x(n), y0 + 15, str(n), "middle", 11)]
@@ -41,8 +45,7 @@ def panel(model, found, left, top):
     out += [text((x0 + x1) / 2, y0 + 32, "threads", "middle", 11),
             text(aside, middle, "runs a second", "middle", 11,
                  f' transform="rotate(-90 {aside} {middle:.0f})"')]
-    first, speed = found.get("ours", [(threads[0], speeds[0])])[0]
-    out.append(line(x(first), y(speed), x(threads[-1]), y(speed * threads[-1] / first), "slope"))
+    out.append(line(x(first), y(speed), x(threads[-1]), y(ideal), "slope"))
     for i, (side, name) in enumerate(SIDES):
         points = found.get(side, [])
         path = " ".join(f"{x(n):.1f},{y(v):.1f}" for n, v in points)

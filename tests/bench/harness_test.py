@@ -225,6 +225,7 @@ def test_a_scaling_chart_has_a_point_for_each_measurement():
     assert chart.lines_of(rows, "m", "fp32") == {"ours": [(1, 100.0), (2, 200.0)],
                                                  "peer": [(1, 50.0), (2, 100.0)]}
     assert chart.ticks(15, 200) == [20, 50, 100, 200]
+    assert chart.ticks(15, 40) == [15, 20, 30, 40]
     root = ET.fromstring(chart.svg(rows, "fp32"))
     words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
     assert words.count("threads") == words.count("runs a second") == 2  # axes of two panels
