@@ -214,6 +214,11 @@ static const ox_node *origin(const qz_graph *g, const qz_value *v) {
     return n;
 }
 
+// The least value; statistics have the least finite one, and masked values may all be -infinity.
+static double least(const qz_stats *t) {
+    return t->n_masked && t->min > QZ_MASKED ? -INFINITY : t->min;
+}
+
 // Below this, a score has no probability: the least maximum of a row, less a margin that leaves all
 // the others in a row nothing, too. 16 bits hold whole ranges, so there only masks are cut.
 static bool lowest_score(const qz_value *x, const qz_value *s, unsigned bits, double *low) {
@@ -222,7 +227,7 @@ static bool lowest_score(const qz_value *x, const qz_value *s, unsigned bits, do
     if (!peaks && (!t->n_masked || !isfinite(t->above)))
         return false;
     *low = peaks ? t->peak - PEAK_MARGIN - log(x->row) : t->above - MASK_MARGIN;
-    return *low > t->min;
+    return *low > least(t);
 }
 
 static void end_at(qz_value *v, double low) {
@@ -285,7 +290,7 @@ static void clamp_scores(const qz_graph *g, const ox_node *softmax, const qz_sch
         // Where the other operand of a sum is largest.
         double need = select ? low : low - qz_first(other)->stats.max;
         bool mask = m->stats.n_masked || (sum && is_mask(g, v));
-        if (mask && need < m->stats.max && need > m->stats.min)
+        if (mask && need < m->stats.max && need > least(&m->stats))
             end_at(m, need);
         else if (sum && !mask)
             end_scores(g, v, need);
