@@ -84,3 +84,18 @@ def test_check_says_first_that_a_model_is_dynamic(tmp_path):
     assert "inputs 'a' [n,s], 'b' [n,1] have dynamic shapes" in p.stderr
     assert "--dim n=N --dim s=N" in p.stderr
     assert quern("check", net, "--dim", "n=2", "--dim", "s=3").stderr == ""
+
+
+def test_six_dimensions_fit_the_npu_without_declared_shapes(tmp_path):
+    net = model(tmp_path / "blocks.onnx",
+                [h.make_node("Relu", ["x"], ["r"]), h.make_node("Reshape", ["r", "six"], ["a"]),
+                 h.make_node("Transpose", ["a"], ["b"], perm=[0, 1, 3, 5, 2, 4]),
+                 h.make_node("Reshape", ["b", "four"], ["y"])],
+                {"x": (T.FLOAT, [1, 4, 6, 4])}, {"y": (T.FLOAT, None)},
+                {"six": np.array([1, 4, 3, 2, 2, 2]), "four": np.array([1, 16, 3, -1])})
+    assert ok_json("check", net, "--soc", "SM8650", "--json")["accepted"] == 4
+    x = np.random.default_rng(1).standard_normal((1, 4, 6, 4)).astype(np.float16).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    ok("run", net, tmp_path / "x.npy", "--soc", "SM8650", "-o", tmp_path)
+    want, = ReferenceEvaluator(onnx.load(net)).run(None, {"x": x})
+    np.testing.assert_array_equal(np.load(tmp_path / "output_0.npy"), want)

@@ -363,8 +363,6 @@ def refusals():
     yield case("training", node("Dropout", "x ratio train", "y"), {"x": x}, opset=13,
                constants={"ratio": np.float32(0.5), "train": np.array(True)},
                refusal="export the model for inference")
-    yield case("double", node("Add", "x x", "y"), {"x": x.astype(np.float64)}, refusal="float64")
-    yield case("double_cast", node("Cast", "x", "y", to=11), {"x": x}, refusal="float64")
     yield case("shapes_differ", node("Add", "x b", "y"), {"x": x, "b": f32(2)},
                refusal="cannot be broadcast")
     yield case("slope_too_big", node("PRelu", "x b", "y"), {"x": x, "b": f32(2, 2, 3)},
