@@ -72,7 +72,7 @@ def attempt(provider, case, variant):
         return "folded", "onnxruntime computes it while loading"
     for name, got, wanted in zip(case.outputs, results, want):
         if name in codes:
-            wrong = within(got, wanted, codes[name], variant.limit)
+            wrong = within(got, wanted, codes[name], provider.steps(case, variant))
         else:
             wrong = same(got, wanted, (0, 0) if variant.bits else variant.limit)
         if wrong:

@@ -29,6 +29,11 @@ HERE = Path(__file__).parent
 
 Variant = namedtuple("Variant", "bits limit options")
 SINGLE, HALF = (1e-3, 1e-5), (1e-2, 1e-2)
+# Ops that Quern composes of 16-bit ops where floats are fp16, and the steps they may be off.
+COMPOSED = set("AffineGrid Attention DFT LpNormalization MaxUnpool NegativeLogLikelihoodLoss RNN "
+               "ReduceL1 ReduceSumSquare Resize RoiAlign RotaryEmbedding "
+               "SoftmaxCrossEntropyLoss".split())
+COMPOSED_STEPS = 4
 
 
 class Refused(Exception):
@@ -71,6 +76,9 @@ class Provider:
         except Exception as error:
             raise Refused(str(error)) from None
 
+    def steps(self, case, variant):
+        return variant.limit
+
     def onnxruntimes_words(self, error):
         if re.search("numpy.type", error, re.I):
             return "onnxruntime: Python has no arrays of such a type"
@@ -96,6 +104,11 @@ class Quern(Provider):
 
     def library(self):
         return LIBS / "libonnxruntime_providers_quern.so"
+
+    def steps(self, case, variant):
+        composed = variant.bits == 16 and variant.options == self.CHIP and any(
+            n.op_type in COMPOSED for n in case.model.graph.node)
+        return COMPOSED_STEPS if composed else variant.limit
 
     def reason(self, error, log):
         said = re.search(r"node '[^']*' \((\w+)\) is left to other providers: (.*)", log)

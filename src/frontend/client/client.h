@@ -95,7 +95,8 @@ typedef struct qc_tensor {
     Qnn_Tensor_t t; // V1, RAW
     uint32_t rank;
     uint32_t dims[8];
-    uint32_t port; // of an application tensor: its position among the inputs or outputs
+    uint32_t port;       // of an application tensor: its position among the inputs or outputs
+    const float *values; // (optional) of a constant, kept by whoever made it
 } qc_tensor;
 
 typedef struct qc_graph {

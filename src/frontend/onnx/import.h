@@ -256,6 +256,7 @@ uint32_t ox_axis_in(ox_layout layout, uint32_t axis, uint32_t rank);
 // dims of an ONNX shape in a layout.
 void ox_dims_in(ox_layout layout, uint32_t rank, const uint32_t *dims, uint32_t *out);
 
+bool ox_is_fixed16(const ox_import *im); // the node is composed in 16-bit fixed point (fixed.h)
 bool ox_is_quantized(const ox_import *im, const ox_node *n); // the node is a quantized unit
 // From here on it is not: inputs are dequantized, outputs are quantized by the QuantizeLinear that
 // follows. For what the QNN op does not do in fixed point; must come before ox_out.

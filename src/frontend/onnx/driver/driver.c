@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "frontend/onnx/fold/fold.h"
 #include "frontend/onnx/driver/nested.h"
+#include "frontend/onnx/import/lookup.h"
 
 #include <string.h>
 
@@ -261,11 +262,13 @@ qrn_status ox_import_one(ox_import *im, const ox_node *n) {
             return ox_fail(im, n, QRN_E_UNCONNECTED, "input %u is missing", i);
     if (n->n_out == 0)
         return ox_fail(im, n, QRN_E_UNCONNECTED, "it has no output");
-    QRN_TRY(ox_check_fp16(im, n));
     bool unit = im->quantized = ox_unit_of(im, n);
+    im->fixed16 = unit && ox_wants_fixed16(im, n);
+    if (!im->fixed16)
+        QRN_TRY(ox_check_fp16(im, n));
     uint32_t before = im->n_dequantized;
-    qrn_status s = row->fn(im, n);
-    im->quantized = false;
+    qrn_status s = im->fixed16 && ox_has_lookup(n) ? ox_import_lookup(im, n) : row->fn(im, n);
+    im->quantized = im->fixed16 = false;
     if (s == QRN_OK && im->n_dequantized != before)
         s = ox_check_unit(im, n, unit);
     return s;

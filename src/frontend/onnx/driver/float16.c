@@ -6,6 +6,7 @@
 //                                       result would be wrong
 //   rejected, or computed and reported  (ox_options.allow_fp16) where the result is only coarser
 #include "frontend/onnx/driver/internal.h"
+#include "frontend/onnx/import/lookup.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -104,6 +105,34 @@ static bool makes_16_bits(const ox_import *im, const ox_node *n) {
             return false;
     }
     return true;
+}
+
+// Ops whose values inside have narrow bounds, so that 16 bits hold them well.
+static const char *const composed[] = {
+    "AffineGrid",
+    "Attention",
+    "DFT",
+    "LpNormalization",
+    "MaxUnpool",
+    "NegativeLogLikelihoodLoss",
+    "RNN",
+    "ReduceL1",
+    "ReduceSumSquare",
+    "Resize",
+    "RoiAlign",
+    "RotaryEmbedding",
+    "SoftmaxCrossEntropyLoss",
+};
+
+bool ox_is_fixed16(const ox_import *im) { return im->fixed16; }
+
+bool ox_wants_fixed16(const ox_import *im, const ox_node *n) {
+    if (!is_fp16(im) || im->opt->allow_fp16 || n->domain[0] || !reads_16_bits(im, n))
+        return false;
+    for (size_t i = 0; i < sizeof composed / sizeof composed[0]; i++)
+        if (strcmp(n->op, composed[i]) == 0)
+            return true;
+    return ox_has_lookup(n);
 }
 
 qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit) {

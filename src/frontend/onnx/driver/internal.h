@@ -22,6 +22,7 @@ struct ox_import {
     ox_scope *scope;     // of the nodes being imported
     const ox_node *node; // being imported, or NULL
     bool quantized;      // it is a quantized unit
+    bool fixed16;        // it is composed in 16-bit fixed point
     uint32_t depth;      // of nested graphs and functions
     uint32_t n_made;     // names made up so far
     uint32_t n_transposes, n_folded;
@@ -145,6 +146,8 @@ qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type);
 // An op that was computed in float between quantized values; `unit`: it could have been a quantized
 // unit.
 qrn_status ox_check_unit(ox_import *im, const ox_node *n, bool unit);
+// Is the node, a quantized unit, to be composed of 16-bit ops?
+bool ox_wants_fixed16(const ox_import *im, const ox_node *n);
 
 // float64.c
 // The constant as it was before ox_narrow_inputs; other values as they are.

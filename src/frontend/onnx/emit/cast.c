@@ -158,10 +158,34 @@ static bool is_real(const ox_val *v) {
     return v->type == OX_F32 || v->type == OX_F16 || v->type == OX_BF16;
 }
 
+// Quantized values as u16, which most ops support: 8 bits and signed ones are converted.
+static qrn_status as_u16(ox_import *im, const ox_node *n, qc_tensor **t) {
+    const Qnn_QuantizeParams_t *q = &(*t)->t.v1.quantizeParams;
+    qc_tensor like = **t, *y;
+    Qnn_ScaleOffset_t *to = &like.t.v1.quantizeParams.scaleOffsetEncoding;
+    if (type_of(*t) == QNN_DATATYPE_UFIXED_POINT_16)
+        return QRN_OK;
+    if (q->quantizationEncoding != QNN_QUANTIZATION_ENCODING_SCALE_OFFSET)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "tensor '%s' has several scales", (*t)->t.v1.name);
+    if (type_of(*t) == QNN_DATATYPE_SFIXED_POINT_16)
+        to->offset -= 32768;
+    else if (type_of(*t) == QNN_DATATYPE_UFIXED_POINT_8)
+        *to = (Qnn_ScaleOffset_t){to->scale / 256, to->offset * 256};
+    else
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "tensor '%s' has no 16-bit form", (*t)->t.v1.name);
+    like.t.v1.dataType = QNN_DATATYPE_UFIXED_POINT_16;
+    QRN_TRY(ox_temp(im, &like, (*t)->rank, (*t)->dims, &y));
+    QRN_TRY(ox_emit_unary(im, n, QNN_OP_CONVERT, *t, y));
+    *t = y;
+    return QRN_OK;
+}
+
 static qrn_status as_type(ox_import *im, const ox_node *n, bool real, Qnn_DataType_t dtype,
                           qc_tensor **t) {
     if (type_of(*t) == dtype)
         return QRN_OK;
+    if (real && im->fixed16 && is_float(dtype) && ox_is_fixed(*t))
+        return as_u16(im, n, t);
     if (real && ox_is_fixed(*t) && is_float(dtype))
         return cast_to(im, n, QNN_OP_DEQUANTIZE, t, dtype);
     qc_tensor *y;
@@ -196,6 +220,8 @@ qrn_status ox_out_as(ox_import *im, const ox_node *n, uint32_t i, ox_layout layo
     qc_tensor *y;
     QRN_TRY(ox_out(im, n, i, layout, &y));
     *out = y;
+    if (im->fixed16 && is_float(dtype) && type_of(y) == QNN_DATATYPE_UFIXED_POINT_16)
+        return QRN_OK;
     return type_of(y) == dtype ? QRN_OK : ox_temp_typed(im, dtype, y->rank, y->dims, out);
 }
 

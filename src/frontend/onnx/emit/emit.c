@@ -311,7 +311,10 @@ qrn_status ox_temp_typed(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, con
 qrn_status ox_static(ox_import *im, Qnn_DataType_t dtype, uint32_t rank, const uint32_t *dims,
                      const void *data, size_t bytes, qc_tensor **out) {
     Qnn_QuantizeParams_t q = ox_plain_encoding(dtype);
-    return create(im, QNN_TENSOR_TYPE_STATIC, dtype, rank, dims, &q, data, bytes, out);
+    QRN_TRY(create(im, QNN_TENSOR_TYPE_STATIC, dtype, rank, dims, &q, data, bytes, out));
+    if (im->fixed16 && dtype == QNN_DATATYPE_FLOAT_32) // to be quantized where it is used
+        (*out)->values = qrn_arena_copy(im->arena, data, bytes);
+    return QRN_OK;
 }
 
 qrn_status ox_static_encoded(ox_import *im, Qnn_DataType_t dtype, uint32_t rank,

@@ -213,6 +213,7 @@ static qrn_status constant(ox_import *im, ox_val *v, ox_layout layout, qc_tensor
         QRN_TRY(permute(im, v, layout, bits / 8, &data));
     }
     QRN_TRY(ox_tensor_create(im, v, layout, QNN_TENSOR_TYPE_STATIC, data, bytes, out));
+    (*out)->values = v->type == OX_F32 ? data : NULL;
     v->at[layout] = *out;
     return QRN_OK;
 }

@@ -122,12 +122,12 @@ static void add_mask(ox_expr *e, ox_attention *a) {
     } else {
         if (e->s == QRN_OK)
             e->s = ox_in(e->im, e->n, MASK, OX_ONNX, &x);
-        x = ox_mask_bool(e, x, -INFINITY);
+        x = ox_mask_bool(e, x, a->hidden);
     }
     uint32_t pad[2 * OX_MAX_RANK] = {0};
     pad[2 * v->rank - 1] = a->keys - v->dims[v->rank - 1];
     a->may_hide_all = true;
-    ox_mask_add(e, a, ox_pad(e, x, pad, -INFINITY));
+    ox_mask_add(e, a, ox_pad(e, x, pad, a->hidden));
 }
 
 static void add_masks(ox_expr *e, ox_attention *a) {
@@ -138,9 +138,9 @@ static void add_masks(ox_expr *e, ox_attention *a) {
     if (ox_input(e->im, e->n, MASK))
         add_mask(e, a);
     if (ox_input(e->im, e->n, LENGTHS))
-        ox_mask_lengths(e, a, w, ox_in_i32(e, LENGTHS), -INFINITY);
+        ox_mask_lengths(e, a, w, ox_in_i32(e, LENGTHS), a->hidden);
     else if (w.left >= 0 || w.right >= 0)
-        ox_mask_window(e, a, w, a->past, -INFINITY);
+        ox_mask_window(e, a, w, a->past, a->hidden);
 }
 
 // Keys or values with those of the past before them; also the output that holds them.
@@ -171,9 +171,14 @@ static qrn_status emit(ox_expr *e, ox_attention *a) {
         q = ox_split_heads(e, q, a->heads);
     qc_tensor *k = with_past(e, a, K, PAST_KEY, PRESENT_KEY);
     qc_tensor *v = with_past(e, a, V, PAST_VALUE, PRESENT_VALUE);
+    a->hidden = ox_hidden_score(e, a, q, k);
     add_masks(e, a);
     y = ox_out_f32(e, Y);
     a->to = joined ? NULL : y;
+    a->like = y;
+    if (ox_is_fixed16(e->im) && wanted(e->n, SCORES) &&
+        ox_attr_int(e->n, "qk_matmul_output_mode", 0) == 3)
+        a->weights_like = ox_out_f32(e, SCORES);
     qc_tensor *x = ox_attend(e, a, q, k, v);
     if (joined) {
         ox_into(e, y);

@@ -18,8 +18,11 @@ typedef struct ox_attention {
     float softcap;               // 0: none
     Qnn_DataType_t softmax_type; // in which softmax is computed, f32 or f16
     qc_tensor *bias;             // added to the scores, broadcast to [B, H, S, T]; NULL: none
-    bool may_hide_all;           // a row of `bias` may be -inf throughout: its result is 0
+    float hidden;                // what `bias` has for keys that are not seen: -inf, or enough
+    bool may_hide_all;           // a row of `bias` may be hidden throughout: its result is 0
     qc_tensor *to;               // where the result goes, NULL: a new tensor
+    // (optional) In 16 bits: whose encodings the result and the weights have.
+    const qc_tensor *like, *weights_like;
     // The steps on the way, set by ox_attend: [B, H, S, T].
     qc_tensor *scores, *capped, *biased, *weights;
 } ox_attention;
@@ -35,6 +38,9 @@ void ox_end_f32(ox_expr *e, uint32_t i, const qc_tensor *y);
 // [B, S, H * D] as [B, H, S, D], and back (the last op of which may be sent to a tensor).
 qc_tensor *ox_split_heads(ox_expr *e, qc_tensor *x, uint32_t heads);
 qc_tensor *ox_join_heads(ox_expr *e, qc_tensor *x);
+
+// What is added to scores that must not count: in 16 bits so much that their exponentials vanish.
+float ox_hidden_score(ox_expr *e, const ox_attention *a, const qc_tensor *q, const qc_tensor *k);
 
 // q [B, H, S, D], k [B, Hkv, T, D], v [B, Hkv, T, Dv] -> [B, H, S, Dv]
 qc_tensor *ox_attend(ox_expr *e, ox_attention *a, qc_tensor *q, qc_tensor *k, qc_tensor *v);

@@ -45,7 +45,7 @@ void ox_mask_window(ox_expr *e, ox_attention *a, ox_window w, uint32_t offset, f
             seen += yes;
         }
         any |= seen < a->keys;
-        a->may_hide_all |= seen == 0 && isinf(value);
+        a->may_hide_all |= seen == 0 && (isinf(value) || value == a->hidden);
     }
     if (!any)
         return; // nothing is hidden

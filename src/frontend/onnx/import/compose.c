@@ -2,7 +2,9 @@
 //
 // Ops of decompositions.
 #include "frontend/onnx/import/compose.h"
+#include "frontend/onnx/import/fixed.h"
 
+#include <math.h>
 #include <string.h>
 
 Qnn_DataType_t ox_type_of(const qc_tensor *t) {
@@ -151,7 +153,14 @@ qrn_status ox_fixed_end(ox_expr *e, uint32_t i, ox_layout layout, qc_tensor *y) 
 // --- element-wise
 
 qc_tensor *ox_unary(ox_expr *e, const char *op, qc_tensor *x) {
-    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    qc_tensor *y = NULL;
+    ox_range r;
+    if (ox_is_ranged(e, x)) {
+        x = ox_as_ranged(e, x);
+        y = x && ox_unary_range(e, op, x, &r) ? ox_ranged(e, r, x->rank, x->dims) : NULL;
+    } else if (x) {
+        y = ox_result_like(e, x, x->rank, x->dims);
+    }
     if (y)
         e->s = ox_emit_unary(e->im, e->n, op, x, y);
     return ox_made(e, y);
@@ -171,7 +180,17 @@ qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     if (!a || !b)
         return NULL;
     ox_broadcast_dims(a, b, &rank, dims);
-    qc_tensor *y = ox_result_like(e, a, rank, dims);
+    qc_tensor *y = NULL;
+    ox_range r;
+    if (ox_is_ranged(e, a) && ox_is_ranged(e, b)) {
+        qc_tensor *first = ox_as_ranged(e, a);
+        b = b == a ? first : ox_as_ranged(e, b);
+        a = first;
+        if (a && b && ox_binary_range(e, op, a, b, &r))
+            y = ox_ranged(e, r, rank, dims);
+    } else {
+        y = ox_result_like(e, a, rank, dims);
+    }
     if (y)
         e->s = ox_emit_binary(e->im, e->n, op, a, b, y);
     return ox_made(e, y);
@@ -179,13 +198,23 @@ qc_tensor *ox_binary(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
 
 qc_tensor *ox_with(ox_expr *e, const char *op, qc_tensor *x, double value) {
     qc_tensor *c = NULL;
+    if (ox_is_ranged(e, x) && strcmp(op, QNN_OP_ELEMENT_WISE_DIVIDE) == 0)
+        return ox_with(e, QNN_OP_ELEMENT_WISE_MULTIPLY, x, 1 / value);
     if (x && e->s == QRN_OK)
-        e->s = ox_number(e->im, ox_type_of(x), value, &c);
+        e->s =
+            ox_number(e->im, ox_is_ranged(e, x) ? QNN_DATATYPE_FLOAT_32 : ox_type_of(x), value, &c);
     return ox_binary(e, op, x, c);
 }
 
 qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
     uint32_t rank, dims[OX_MAX_RANK];
+    if (ox_is_ranged(e, a) && ox_is_ranged(e, b)) {
+        a = ox_as_ranged(e, a);
+        b = ox_as_ranged(e, b);
+        ox_range r = a && b ? ox_union_range(a, b) : (ox_range){0};
+        a = ox_with_range(e, a, r);
+        b = ox_with_range(e, b, r);
+    }
     if (!a || !b)
         return NULL;
     ox_broadcast_dims(a, b, &rank, dims);
@@ -197,6 +226,13 @@ qc_tensor *ox_compare(ox_expr *e, const char *op, qc_tensor *a, qc_tensor *b) {
 
 qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
     uint32_t rank, dims[OX_MAX_RANK];
+    if (ox_is_ranged(e, a) && ox_is_ranged(e, b)) {
+        a = ox_as_ranged(e, a);
+        b = ox_as_ranged(e, b);
+        ox_range r = a && b ? e->to ? ox_range_of(e->to) : ox_union_range(a, b) : (ox_range){0};
+        a = ox_with_range(e, a, r);
+        b = ox_with_range(e, b, r);
+    }
     if (!cond || !a || !b)
         return NULL;
     qc_tensor shape = {.rank = 0};
@@ -213,6 +249,8 @@ qc_tensor *ox_select(ox_expr *e, qc_tensor *cond, qc_tensor *a, qc_tensor *b) {
 }
 
 qc_tensor *ox_as(ox_expr *e, qc_tensor *x, Qnn_DataType_t dtype) {
+    if (ox_is_ranged(e, x) && dtype == QNN_DATATYPE_FLOAT_32 && !e->to)
+        return ox_made(e, x); // real numbers, in whichever form
     if (!ox_made(e, x) || (ox_type_of(x) == dtype && !e->to))
         return ox_made(e, x);
     if (ox_type_of(x) == dtype)
@@ -245,6 +283,7 @@ static int32_t *axis_of(qc_tensor *x) {
 }
 
 qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *dims) {
+    x = ox_as_target(e, x);
     if (!x)
         return NULL;
     if (!e->to && x->rank == rank && memcmp(x->dims, dims, rank * sizeof *dims) == 0)
@@ -261,6 +300,7 @@ qc_tensor *ox_reshape(ox_expr *e, qc_tensor *x, uint32_t rank, const uint32_t *d
 
 qc_tensor *ox_transpose(ox_expr *e, qc_tensor *x, const uint32_t *perm) {
     uint32_t dims[OX_MAX_RANK];
+    x = ox_as_target(e, x);
     if (!x)
         return NULL;
     for (uint32_t i = 0; i < x->rank; i++)
@@ -300,6 +340,7 @@ qc_tensor *ox_slice(ox_expr *e, qc_tensor *x, uint32_t axis, uint32_t first, uin
                     int32_t step) {
     int32_t ranges[3 * OX_MAX_RANK];
     uint32_t dims[OX_MAX_RANK];
+    x = ox_as_target(e, x);
     if (!x)
         return NULL;
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -333,7 +374,13 @@ qc_tensor *ox_pad(ox_expr *e, qc_tensor *x, const uint32_t *pad, float value) {
     }
     if (total == 0 && !e->to)
         return ox_made(e, x);
-    qc_tensor *y = ox_result_like(e, x, x->rank, dims);
+    if (ox_is_ranged(e, x) && (x = ox_as_ranged(e, x)) != NULL) {
+        ox_range r = ox_range_of(x), wider = {fmin(r.lo, (double)value), fmax(r.hi, (double)value)};
+        x = e->to ? ox_as_target(e, x) : value != 0 ? ox_with_range(e, x, wider) : x;
+    }
+    qc_tensor *y = x ? ox_result_like(e, x, x->rank, dims) : NULL;
+    if (!y)
+        return NULL;
     qc_op o;
     ox_op(e->im, &o, e->n, QNN_OP_PAD);
     qc_in(&o, x);
@@ -347,8 +394,29 @@ qc_tensor *ox_pad(ox_expr *e, qc_tensor *x, const uint32_t *pad, float value) {
     return ox_ended(e, &o, y);
 }
 
+// Operands of one encoding, in `room`; x itself where nothing is ranged.
+static qc_tensor *const *one_encoding(ox_expr *e, qc_tensor *const *x, uint32_t n,
+                                      qc_tensor **room) {
+    if (!n || n > QC_MAX_OPERANDS || !ox_is_ranged(e, x[0]))
+        return x;
+    ox_range r = {0, 0};
+    for (uint32_t i = 0; i < n; i++) {
+        room[i] = ox_as_ranged(e, x[i]);
+        ox_range a = room[i] ? ox_range_of(room[i]) : r;
+        r = (ox_range){fmin(r.lo, a.lo), fmax(r.hi, a.hi)};
+    }
+    for (uint32_t i = 0; i < n; i++)
+        room[i] = e->to ? ox_as_target(e, room[i]) : ox_with_range(e, room[i], r);
+    return room;
+}
+
 qc_tensor *ox_concat(ox_expr *e, qc_tensor *const *x, uint32_t n, uint32_t axis) {
     uint32_t dims[OX_MAX_RANK];
+    qc_tensor *room[QC_MAX_OPERANDS];
+    for (uint32_t i = 0; i < n; i++)
+        if (!x[i])
+            return NULL;
+    x = one_encoding(e, x, n, room);
     for (uint32_t i = 0; i < n; i++)
         if (!x[i])
             return NULL;
@@ -368,6 +436,7 @@ qc_tensor *ox_concat(ox_expr *e, qc_tensor *const *x, uint32_t n, uint32_t axis)
 qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples) {
     uint32_t dims[OX_MAX_RANK];
     bool any = e->to != NULL;
+    x = ox_as_target(e, x);
     if (!x)
         return NULL;
     for (uint32_t i = 0; i < x->rank; i++) {
@@ -387,6 +456,7 @@ qc_tensor *ox_tile(ox_expr *e, qc_tensor *x, const uint32_t *multiples) {
 
 qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t axis) {
     uint32_t dims[2 * OX_MAX_RANK], rank = 0;
+    table = ox_is_ranged(e, table) ? ox_as_target(e, ox_as_ranged(e, table)) : table;
     if (!table || !indices)
         return NULL;
     for (uint32_t i = 0; i < axis; i++)
@@ -409,17 +479,24 @@ qc_tensor *ox_gather(ox_expr *e, qc_tensor *table, qc_tensor *indices, uint32_t 
 
 qc_tensor *ox_reduce(ox_expr *e, const char *op, qc_tensor *x, const uint32_t *axes, uint32_t n,
                      bool keep) {
-    uint32_t dims[OX_MAX_RANK] = {1}, rank = 0;
+    uint32_t dims[OX_MAX_RANK] = {1}, rank = 0, reduced = 1;
+    bool ranged = ox_is_ranged(e, x);
+    x = ranged ? ox_as_ranged(e, x) : x;
     if (!x)
         return NULL;
     for (uint32_t i = 0; i < x->rank; i++) {
         bool gone = false;
         for (uint32_t k = 0; k < n; k++)
             gone |= axes[k] == i;
+        reduced *= gone ? x->dims[i] : 1;
         if (!gone || keep)
             dims[rank++] = gone ? 1 : x->dims[i];
     }
-    qc_tensor *y = ox_result_like(e, x, rank ? rank : 1, dims);
+    rank = rank ? rank : 1;
+    if (ranged)
+        ox_check_fine(e, x);
+    qc_tensor *y = ranged ? ox_ranged(e, ox_reduce_range(op, x, reduced), rank, dims)
+                          : ox_result_like(e, x, rank, dims);
     qc_op o;
     ox_op(e->im, &o, e->n, op);
     qc_in(&o, x);
@@ -429,6 +506,61 @@ qc_tensor *ox_reduce(ox_expr *e, const char *op, qc_tensor *x, const uint32_t *a
     return ox_ended(e, &o, y);
 }
 
+// The result of a matmul in 16 bits; its factors become what accelerators multiply.
+static qc_tensor *ranged_product(ox_expr *e, qc_tensor **a, qc_tensor **b, bool transpose_a,
+                                 bool transpose_b, uint32_t rank, const uint32_t *dims) {
+    const qc_tensor *left = *a, *right = *b;
+    uint32_t depth = left->dims[left->rank - (transpose_a ? 2 : 1)];
+    *a = ox_as_ranged(e, *a);
+    *b = ox_second_factor(e, *b);
+    if (!*a || !*b)
+        return NULL;
+    ox_range r = right->values  ? ox_weighted_range(*a, right, depth, dims[rank - 1], transpose_b)
+                 : left->values ? ox_weighted_range(*b, left, depth, dims[rank - 2], !transpose_a)
+                                : ox_matmul_range(*a, *b, depth);
+    return ox_ranged(e, r, rank, dims);
+}
+
+// w x as the transpose of x^T w^T, in which the constant is the second factor.
+static qc_tensor *left_product(ox_expr *e, qc_tensor *w, qc_tensor *x, bool transpose_w,
+                               bool transpose_x) {
+    qc_tensor *to = e->to;
+    uint32_t perm[OX_MAX_RANK];
+    e->to = NULL;
+    qc_tensor *y = ox_matmul(e, x, w, !transpose_x, !transpose_w);
+    e->to = to;
+    for (uint32_t i = 0; y && i < y->rank; i++)
+        perm[i] = i + 2 < y->rank ? i : 2 * y->rank - 3 - i;
+    return ox_transpose(e, y, perm);
+}
+
+// x times what 16 bits leave of the constant w, which is little.
+static qc_tensor *times_rest(ox_expr *e, qc_tensor *x, const qc_tensor *w, const qc_tensor *factor,
+                             bool transpose_x, bool transpose_w) {
+    size_t n = qc_tensor_count(w);
+    float *left = ox_alloc(e->im, n * sizeof *left);
+    double scale = (double)factor->t.v1.quantizeParams.scaleOffsetEncoding.scale, most = 0;
+    if (!left) {
+        e->s = ox_fail(e->im, e->n, QRN_E_MEM, "out of memory");
+        return NULL;
+    }
+    for (size_t i = 0; i < n; i++) {
+        double v = (double)w->values[i];
+        left[i] = (float)(v - rint(v / scale) * scale);
+        most = fmax(most, fabs((double)left[i]));
+    }
+    if (most < scale / 64)
+        return NULL;
+    qc_tensor *to = e->to;
+    e->to = NULL;
+    qc_tensor *r = ox_floats(e, x, w->rank, w->dims, left);
+    e->exact = true;
+    r = ox_matmul(e, x, r, transpose_x, transpose_w);
+    e->exact = false;
+    e->to = to;
+    return r;
+}
+
 qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, bool transpose_b) {
     uint32_t rank, dims[OX_MAX_RANK];
     if (!a || !b)
@@ -436,7 +568,17 @@ qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, b
     ox_broadcast_dims(a, b, &rank, dims);
     dims[rank - 2] = a->dims[a->rank - (transpose_a ? 1 : 2)];
     dims[rank - 1] = b->dims[b->rank - (transpose_b ? 2 : 1)];
-    qc_tensor *y = ox_result_like(e, a, rank, dims);
+    bool ranged = ox_is_ranged(e, a) && ox_is_ranged(e, b);
+    if (ranged && a->values && !b->values)
+        return left_product(e, a, b, transpose_a, transpose_b);
+    qc_tensor *x = a, *to = e->to, *rest = NULL;
+    const qc_tensor *w = ranged && b->values && !e->exact ? b : NULL;
+    if (w && to) // the remainder is added to the result
+        e->s = ox_temp(e->im, to, rank, dims, &e->to);
+    qc_tensor *y = ranged ? ranged_product(e, &a, &b, transpose_a, transpose_b, rank, dims)
+                          : ox_result_like(e, a, rank, dims);
+    if (!y)
+        return NULL;
     qc_op o;
     ox_op(e->im, &o, e->n, QNN_OP_MAT_MUL);
     qc_in(&o, a);
@@ -444,7 +586,14 @@ qc_tensor *ox_matmul(ox_expr *e, qc_tensor *a, qc_tensor *b, bool transpose_a, b
     qc_out(&o, y);
     qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN0, transpose_a);
     qc_bool(&o, QNN_OP_MAT_MUL_PARAM_TRANSPOSE_IN1, transpose_b);
-    return ox_ended(e, &o, y);
+    y = ox_ended(e, &o, y);
+    if (!w || !y)
+        return y;
+    e->to = to;
+    rest = times_rest(e, x, w, b, transpose_a, transpose_b);
+    if (rest)
+        return ox_binary(e, QNN_OP_ELEMENT_WISE_ADD, y, rest);
+    return to ? ox_reshape(e, y, rank, dims) : y;
 }
 
 static void begin_softmax(ox_expr *e, qc_op *o, const char *op, const qc_tensor *x,
@@ -455,8 +604,20 @@ static void begin_softmax(ox_expr *e, qc_op *o, const char *op, const qc_tensor 
     qc_u32(o, QNN_OP_SOFTMAX_PARAM_AXIS, axis);
 }
 
+// Probabilities, or their logarithms.
+static ox_range softmax_range(const char *op, const qc_tensor *x, uint32_t axis) {
+    ox_range r = ox_range_of(x);
+    if (strcmp(op, QNN_OP_LOG_SOFTMAX) != 0)
+        return (ox_range){0, 1};
+    return (ox_range){r.lo - r.hi - log((double)x->dims[axis]), 0};
+}
+
 qc_tensor *ox_softmax(ox_expr *e, const char *op, qc_tensor *x, uint32_t axis) {
-    qc_tensor *y = x ? ox_result_like(e, x, x->rank, x->dims) : NULL;
+    bool ranged = ox_is_ranged(e, x);
+    x = ranged ? ox_as_ranged(e, x) : x;
+    qc_tensor *y = !x       ? NULL
+                   : ranged ? ox_ranged(e, softmax_range(op, x, axis), x->rank, x->dims)
+                            : ox_result_like(e, x, x->rank, x->dims);
     if (!y)
         return NULL;
     qc_op o;
@@ -509,8 +670,10 @@ qc_tensor *ox_softplus(ox_expr *e, qc_tensor *x) {
 qc_tensor *ox_floats(ox_expr *e, const qc_tensor *like, uint32_t rank, const uint32_t *dims,
                      const float *values) {
     qc_tensor *c = NULL;
+    qc_tensor real = {.t = QNN_TENSOR_INIT}; // quantized where it is used
+    real.t.v1.dataType = QNN_DATATYPE_FLOAT_32;
     if (like && e->s == QRN_OK)
-        e->s = ox_static_like(e->im, like, values, rank, dims, &c);
+        e->s = ox_static_like(e->im, ox_is_ranged(e, like) ? &real : like, values, rank, dims, &c);
     return ox_made(e, c);
 }
 

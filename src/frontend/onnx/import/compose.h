@@ -14,6 +14,7 @@ typedef struct ox_expr {
     const ox_node *n;
     qrn_status s;
     qc_tensor *to; // where the next op writes, NULL: to a new tensor
+    bool exact;    // constant factors need no remainder (compose.c)
     // Set by ox_begin_formula (formula.h) alone:
     ox_layout layout;     // in which the op runs
     uint32_t rank;        // that operands are brought to

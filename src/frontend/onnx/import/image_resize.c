@@ -359,7 +359,8 @@ static qc_tensor *mask_axis(ox_expr *e, qc_tensor *x, uint32_t axis, const resiz
         return x;
     e->s = ox_static(e->im, QNN_DATATYPE_BOOL_8, x->rank, dims, inside, s->out, &mask);
     if (e->s == QRN_OK)
-        e->s = ox_number(e->im, ox_type_of(x), (double)r->outside, &value);
+        e->s = ox_number(e->im, ox_is_fixed(x) ? QNN_DATATYPE_FLOAT_32 : ox_type_of(x),
+                         (double)r->outside, &value);
     return ox_select(e, mask, x, value);
 }
 

@@ -291,11 +291,17 @@ static qrn_status import_gru(ox_import *im, const ox_node *n) {
     return import_network(im, n, &r, gru_op);
 }
 
+#define MOST_STEPS_16 32 // in 16 bits, whose rounding each step hands on
+
 static qrn_status import_rnn(ox_import *im, const ox_node *n) {
     static const char *const defaults[] = {"Tanh"};
     ox_recurrent r;
     QRN_TRY(read_recurrent(im, n, 1, &r));
     QRN_TRY(ox_read_activations(im, n, &r, 1, defaults));
+    if (ox_is_fixed16(im) && r.steps > MOST_STEPS_16)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "its %u steps would be too coarse in 16 bits (at most %d)", r.steps,
+                       MOST_STEPS_16);
     return import_network(im, n, &r, NULL);
 }
 

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define MUL QNN_OP_ELEMENT_WISE_MULTIPLY
+#define MOST_WEIGHTS (1u << 22) // of a transform that is a matrix
 #define PI 3.14159265358979323846
 
 // --- transforms
@@ -109,6 +110,55 @@ static qrn_status read_dft(ox_import *im, const ox_node *n, const ox_val *x, dft
     return QRN_OK;
 }
 
+// Which number of the input counts as m-th of n with which sign of its imaginary part: the second
+// half of a real signal's spectrum is the first one, mirrored. -1: beyond the input, 0.
+static int64_t source_of(const dft *d, uint32_t length, uint32_t m, double *sign) {
+    bool mirrored = d->inverse && d->onesided && m > d->length / 2;
+    uint32_t at = mirrored ? d->length - m : m;
+    *sign = mirrored ? -1 : 1;
+    return at < length ? (int64_t)at : -1;
+}
+
+// The transform as a matrix [L * c, bins * 2]: one multiplication, for 16 bits, in which no op is a
+// Fourier transform.
+static qc_tensor *transform_by_matrix(ox_expr *e, const dft *d, qc_tensor *x, uint32_t rows) {
+    if (!x)
+        return NULL;
+    uint32_t length = x->dims[1], c = x->dims[2], n = d->length;
+    uint32_t bins = d->onesided && !d->inverse ? n / 2 + 1 : n;
+    uint32_t parts = d->inverse && d->onesided ? 1 : 2;
+    uint32_t dims[] = {length * c, bins * parts}, flat[] = {rows, length * c};
+    uint32_t result[] = {rows, bins, parts};
+    float *w = (uint64_t)dims[0] * dims[1] > MOST_WEIGHTS
+                   ? NULL
+                   : ox_alloc(e->im, (size_t)dims[0] * dims[1] * sizeof *w);
+    if (!w) {
+        e->s = ox_fail(e->im, e->n, QRN_E_UNSUPPORTED, "%u numbers are too many in 16 bits", n);
+        return NULL;
+    }
+    double factor = d->inverse ? 1.0 / n : 1, turn = (d->inverse ? 2 : -2) * PI / n, sign;
+    for (uint32_t m = 0; m < n; m++)
+        for (uint32_t k = 0; k < bins; k++) {
+            int64_t at = source_of(d, length, m, &sign);
+            double angle = turn * (double)((uint64_t)m * k % n);
+            float re = (float)(factor * cos(angle)), im = (float)(factor * sin(angle));
+            float *row = at < 0 ? NULL : w + (size_t)at * c * dims[1] + (size_t)k * parts;
+            if (!row)
+                continue;
+            row[0] += re;
+            if (parts == 2)
+                row[1] += im;
+            if (c == 2) { // times i
+                row[dims[1]] += (float)-sign * im;
+                if (parts == 2)
+                    row[dims[1] + 1] += (float)sign * re;
+            }
+        }
+    qc_tensor *y =
+        ox_matmul(e, ox_reshape(e, x, 2, flat), ox_floats(e, x, 2, dims, w), false, false);
+    return ox_reshape(e, y, 3, result);
+}
+
 // x [rows, L, c] to [rows, bins, 2], or [rows, n, 1] for a real signal from its spectrum.
 static qc_tensor *transform(ox_expr *e, const dft *d, qc_tensor *x, uint32_t rows) {
     uint32_t bins = d->onesided && !d->inverse ? d->length / 2 + 1 : d->length;
@@ -158,7 +208,8 @@ static qrn_status import_dft(ox_import *im, const ox_node *n) {
     uint32_t flat[] = {rows, v->dims[d.axis], v->dims[rank - 1]};
     if (d.axis != rank - 2)
         x = ox_transpose(&e, x, perm);
-    x = transform(&e, &d, ox_reshape(&e, x, 3, flat), rows);
+    x = ox_reshape(&e, x, 3, flat);
+    x = ox_is_fixed16(im) ? transform_by_matrix(&e, &d, x, rows) : transform(&e, &d, x, rows);
     if (d.axis != rank - 2)
         x = ox_reshape(&e, x, rank, moved);
     ox_into(&e, y);
