@@ -86,7 +86,7 @@ def test_refused_nodes_split_the_graph_and_are_named(capfd):
 
 
 def test_strict_sessions_fail_where_a_node_is_refused():
-    with pytest.raises(Exception, match=r"strict: node 'b?.*' \(CDist\) is refused"):
+    with pytest.raises(Exception, match=r"strict: node 'b?.*' \(CDist\) is rejected"):
         session(interrupted(), {"strict": "1"}, fallback=True)
 
 
