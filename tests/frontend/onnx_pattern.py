@@ -255,6 +255,9 @@ def axis_norms():
     square = normal(2, 5, 3, 5) * 2 + 1
     yield fast_norm("axis_norm_rows", nodes, square, {**rows, "axes": np.array([1])})
     yield fast_norm("axis_norm_matrix", nodes, x, {**c, "g": normal(16, 3, 1)})
+    for axis in (-9, -2 ** 63):
+        yield case(f"axis_norm_at_{axis}", nodes, {"x": x}, refusal="axis",
+                   constants={**c, "axes": np.array([axis])})
     bare = nodes[:6] + [node("Div", "d r", "y")]
     want = moved(layer_norm(moved(x, 1, -1), 1, 0, 1e-5), -1, 1).astype(np.float32)
     yield fast_norm("bare_norm", bare, x, c, expected=[want], ops=3)

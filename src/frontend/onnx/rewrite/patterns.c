@@ -114,6 +114,8 @@ bool ox_match_reduces(const ox_import *im, ox_match *m, const ox_node *n) {
         axis -= (int64_t)x->rank;
         m->assumes = true;
     }
+    if (axis < -OX_MAX_RANK)
+        return false;
     if (m->axis == OX_NO_AXIS)
         m->axis = axis;
     return m->axis == axis;
