@@ -25,6 +25,7 @@ NETS = {"unnamed": ((None, 3, None, None), "--shape x=N,3,N,N",
         "named": (("n", 3, "h", "w"), "--dim n=N --dim h=N --dim w=N",
                   (["--shape", "x=2,3,6,5"], ["--dim", "n=2", "--shape", "x=2,3,6,5"],
                    ["--dim", "n=2", "--dim", "h=6", "--dim", "x.3=5"])),
+        "one_name": (("?", 3, "?", "?"), "--dim ?=N", (["--shape", "x=2,3,6,5"],)),
         "no_shape": (None, "--shape x=N,N,...", (["--shape", "x=2,3,6,5"],))}
 
 

@@ -54,6 +54,14 @@ qrn_status ox_bind_dim(ox_model *m, uint32_t input, uint32_t d, int64_t size) {
     return QRN_OK;
 }
 
+// Some exporters give dimensions of different sizes one name.
+static bool means_one_size(const ox_info *x, uint32_t d) {
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (x->symbols[i] && strcmp(x->symbols[i], x->symbols[d]) == 0 && x->dims[i] != x->dims[d])
+            return false;
+    return true;
+}
+
 qrn_status ox_bind_shape(ox_model *m, uint32_t input, uint32_t rank, const int64_t *dims) {
     ox_info *inputs = own_inputs(m);
     if (!inputs)
@@ -68,8 +76,15 @@ qrn_status ox_bind_shape(ox_model *m, uint32_t input, uint32_t rank, const int64
     if (x->rank != rank)
         return QRN_FAIL(QRN_E_SHAPE, "input '%s' has %u dimensions, found %u", x->name, x->rank,
                         rank);
+    for (uint32_t d = 0; d < rank; d++) {
+        if (x->dims[d] >= 0 && x->dims[d] != dims[d])
+            return QRN_FAIL(QRN_E_SHAPE, "dimension %u of input '%s' is %lld, found %lld", d,
+                            x->name, (long long)x->dims[d], (long long)dims[d]);
+        x->dims[d] = dims[d];
+    }
     for (uint32_t d = 0; d < rank; d++)
-        QRN_TRY(ox_bind_dim(m, input, d, dims[d]));
+        if (x->symbols[d] && means_one_size(x, d))
+            set_symbol(inputs, m->graph->n_inputs, x->symbols[d], dims[d]);
     return QRN_OK;
 }
 
