@@ -145,9 +145,11 @@ def depends(stage):
 
 def made_at():
     """The time of the files: that of the commit, or of the changelog outside of a repository."""
-    ran = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"],
-                         capture_output=True, text=True)
-    return ran.stdout.strip() or str(int((ROOT / "CHANGELOG.md").stat().st_mtime))
+    found = ""
+    if shutil.which("git"):
+        found = subprocess.run(["git", "-C", str(ROOT), "log", "-1", "--format=%ct"],
+                               capture_output=True, text=True).stdout.strip()
+    return found or str(int((ROOT / "CHANGELOG.md").stat().st_mtime))
 
 
 def fix_modes(stage):
