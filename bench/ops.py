@@ -156,9 +156,9 @@ def markdown(result):
 
 
 def command(argv):
-    words = command_of(argv).replace("bench/run.py", "").split()
-    rest = " ".join(w for w in words if not w.startswith(("make", "bench", "BENCH")))
-    return f'make bench-ops BENCH="{rest}"' if rest else "make bench-ops"
+    """The words that make this page again."""
+    words = command_of([w for w in argv if w != "--write"]).removeprefix("bench/run.py").strip()
+    return f'make bench-ops BENCH="{words}"' if words else "make bench-ops"
 
 
 def main():
