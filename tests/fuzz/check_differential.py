@@ -28,6 +28,7 @@ KNOWN = {
     "RandomNormal": "another generator", "RandomNormalLike": "another generator",
     "Bernoulli": "another generator",
     "GroupQueryAttention": "drawn lengths contradict each other; what then comes is not defined",
+    "DynamicQuantizeLSTM": "computed without quantizing the activations (docs/onnx.md)",
     "DynamicQuantizeMatMul": "computed without quantizing the activations (docs/onnx.md)",
     "Cast": "numbers out of range become anything", "CastLike": "numbers out of range",
     "MeanVarianceNormalization": "0/0 for equal numbers there; the standard adds an epsilon",
