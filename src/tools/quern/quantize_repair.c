@@ -24,6 +24,10 @@ int qt_read_repairs(const char *text, const qt_override_options *single,
     }
     if (!text && named)
         *repairs &= ~(uint32_t)QZ_FOLD;
+    // With float activations, equalization and adapted rounding made 4-bit weights of a language
+    // model worse: perplexity 48.9 instead of 45.6 (float32 45.7).
+    if (!text && scheme->act_bits == 0 && scheme->weight_bits < 16)
+        *repairs &= QZ_FOLD | QZ_EPSILON;
     if (run->only || run->merged.n)
         *repairs &= ~(uint32_t)(QZ_CLE | QZ_SMOOTH | QZ_ABSORB);
     scheme->adaround = *repairs & QZ_ADAROUND;
