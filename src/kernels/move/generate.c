@@ -43,12 +43,12 @@ static qrn_status one_hot_raw(const qrn_kcall *k) {
         char *to = (char *)y->data + i * elem;
         if (inner == 1) { // all of an index: off, but for one
             n = depth - d < end - i ? depth - d : end - i;
-            int64_t on = qrn_view_int(idx, from) - (int64_t)d;
+            int64_t at = qrn_view_int(idx, from);
             qrn_strided s = {0};
             qrn_strided_loop(&s, n, 0);
             qrn_strided_copy(&s, a->off, to, elem, 0, 1);
-            if (on >= 0 && on < (int64_t)n)
-                memcpy(to + (size_t)on * elem, a->on, elem);
+            if (at >= (int64_t)d && at < (int64_t)(d + n))
+                memcpy(to + ((size_t)at - d) * elem, a->on, elem);
             continue;
         }
         n = inner - i % inner < end - i ? inner - i % inner : end - i;
