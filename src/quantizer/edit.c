@@ -173,7 +173,8 @@ qrn_status qz_edit_put(qz_edit *e, ox_node *n, uint32_t i, uint32_t rank, const 
     qz_wire *w = i < n->n_in ? qz_edit_wire(e, n->in[i]) : NULL;
     bool own = w && w->slot && w->n_uses == 1;
     ox_tensor t = {.type = OX_F32, .rank = rank, .data = data};
-    memcpy(t.dims, dims, rank * sizeof *dims);
+    if (rank) // a scalar has no dims
+        memcpy(t.dims, dims, rank * sizeof *dims);
     t.bytes = qz_tensor_count(&t) * sizeof *data;
     if (own) {
         t.name = e->constants[w->slot - 1].name;
