@@ -166,7 +166,7 @@ def test_one_backend_leaves_the_name_and_files_are_merged(tmp_path):
     ("</OpDefCollection>", "</Other>", "</Other> ends <OpDefCollection> of line 3"),
     ("<!-- Two", "<!DOCTYPE a [<!ENTITY b 'c'>]><!-- Two", "document types are not supported"),
     ("&amp;", "&unknown;", "an unknown entity"),
-    ("&amp;", "&#0;", "no character"),
+    ("&amp;", "&#0;", "not a character"),
     ('encoding="UTF-8"', 'encoding="UTF-16"', "an encoding other than UTF-8"),
     ("<Mandatory>true</Mandatory>", "<Repeated>true</Repeated>", "the HTP do not support"),
     ("<OpDefList>", "<OpDefList>" + "<a>" * 40, "32 deep"),
