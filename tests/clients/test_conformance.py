@@ -52,6 +52,7 @@ def relu_case():
 def test_results_are_held_to_the_limit_of_the_variant(bits, limit, off, verdict):
     """The result spans 0 to 2, so that its steps are 2 / 255 and 2 / 65535 wide."""
     provider = SimpleNamespace(
+        steps=lambda case, variant: variant.limit,
         run=lambda model, feeds, options: [np.maximum(feeds["x"], 0) + np.float32([0, off, 0])])
     assert conformance.attempt(provider, relu_case(), Variant(bits, limit, {}))[0] == verdict
 

@@ -222,7 +222,7 @@ def test_a_strict_session_names_the_node_outside_of_the_binary(tmp_path):
     generate(net, path, 1, fallback=True)
     assert len(context_nodes(path)) == 1
     session(str(path), HTP, fallback=True)
-    with pytest.raises(Exception, match=r"strict: node 'far' \(CDist\) is refused"):
+    with pytest.raises(Exception, match=r"strict: node 'far' \(CDist\) is rejected"):
         session(str(path), {**HTP, "strict": "1"}, fallback=True)
 
 

@@ -54,12 +54,24 @@ def test_a_context_model_whose_declared_shape_is_not_the_graph_s_is_refused(
 
 
 @pytest.mark.parametrize("name", ["x", "y"])
-@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.float64, np.int32, np.uint32, I64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float16, np.int32, np.uint32, I64])
 def test_a_context_model_whose_declared_type_is_not_the_graph_s_is_refused(tmp_path, name, dtype):
     path = tmp_path / "c.onnx"
     generate(relu([8]), path, 1)
     declare(path, name, dtype, [8])
     fails(path, f"'{name}'", np.dtype(dtype).name, "has float32 [8]")
+
+
+@pytest.mark.parametrize("name", ["x", "y"])
+def test_a_context_model_may_declare_float64_for_float32(tmp_path, name):
+    """As with 64-bit integers: the graph computes in 32 bits, values are converted."""
+    path = tmp_path / "c.onnx"
+    generate(relu([8]), path, 1)
+    declare(path, name, np.float64, [8])
+    x = np.arange(-4, 4, dtype=np.float64 if name == "x" else F)
+    y, = session(str(path), HTP).run(None, {"x": x})
+    assert y.dtype == (np.float64 if name == "y" else F)
+    assert y.tolist() == np.maximum(x, 0).tolist()
 
 
 @pytest.mark.parametrize("shape", [None, ["n"], [8]])

@@ -41,7 +41,7 @@ def main(backend, path):
     try:
         s = session(path, options | {"strict": "1"})
     except ort.capi.onnxruntime_pybind11_state.EPFail as e:
-        assert "strict: node 'draw' (Multinomial) is refused" in str(e), e
+        assert "strict: node 'draw' (Multinomial) is rejected" in str(e), e
         s = None
     print(status("VmHWM") - before)
     x = np.ones((4, SIDE), np.float32)
