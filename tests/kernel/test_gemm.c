@@ -331,6 +331,12 @@ static void conv_rows_agree_with_the_sum(void **unused) {
     check_conv(&(conv_case){2, {40, 33}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 1, 60, 3});
     check_conv(&(conv_case){1, {45, 31}, {3, 2}, {2, 1}, {1, 1}, {0, 0}, 1, 50, 16});
     check_conv(&(conv_case){1, {3, 2}, {7, 7}, {2, 2}, {1, 1}, {3, 3}, 1, 3, 24});
+    // Columns of cells, which count as lines: with padding and without, with strides, dilated.
+    check_conv(&(conv_case){2, {60, 1}, {5, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 40, 70});
+    check_conv(&(conv_case){2, {61, 1}, {5, 1}, {2, 1}, {1, 1}, {3, 0}, 1, 33, 35});
+    check_conv(&(conv_case){1, {50, 1}, {3, 1}, {3, 1}, {2, 1}, {2, 0}, 1, 24, 20});
+    check_conv(&(conv_case){1, {300, 1}, {9, 1}, {1, 1}, {1, 1}, {4, 0}, 1, 300, 33});
+    check_conv(&(conv_case){1, {20, 1}, {3, 1}, {1, 1}, {1, 1}, {1, 0}, 3, 8, 12});
     // Distances that the cache does not like, rows and strides.
     check_conv(&(conv_case){1, {3, 18}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 1, 1024, 40});
     check_conv(&(conv_case){1, {6, 9}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 1, 512, 33});

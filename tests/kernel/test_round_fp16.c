@@ -253,6 +253,28 @@ static void f16_weights_give_the_sums_of_floats(void **state) {
     }
 }
 
+// A convolution over a column of cells, whose windows are one segment; more weights than are
+// converted at once.
+static void f16_weights_over_columns_give_the_sums_of_floats(void **state) {
+    (void)state;
+    for (uint32_t pad = 0; pad < 2; pad++) {
+        qrn_dense_args a = {.conv = {.n_spatial = 2,
+                                     .group = 1,
+                                     .stride = {1, 1},
+                                     .dilation = {1, 1},
+                                     .before = {2 * pad}},
+                            .kernel = {5, 1},
+                            .group = 1,
+                            .depth = 5 * 150,
+                            .cols = 130};
+        qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 4, .dims = {1, 90, 1, 150}};
+        qrn_view y = {.dtype = QRN_DTYPE_F32, .rank = 4, .dims = {1, 86 + 4 * pad, 1, 130}};
+        x.data = floats(qrn_view_count(&x), false, QRN_FP16_IEEE);
+        y.data = malloc(qrn_view_count(&y) * sizeof(float));
+        check_gemm(&a, x, y, QRN_FP16_IEEE, pad);
+    }
+}
+
 // Few rows have tiles of their own, which convert the binade that only the wide range has apart.
 static void few_rows_of_the_wide_range_give_the_sums_of_floats(void **state) {
     (void)state;
@@ -272,6 +294,7 @@ int main(void) {
         cmocka_unit_test(rows_round_once),
         cmocka_unit_test(rows_round_in_place),
         cmocka_unit_test(f16_weights_give_the_sums_of_floats),
+        cmocka_unit_test(f16_weights_over_columns_give_the_sums_of_floats),
         cmocka_unit_test(few_rows_of_the_wide_range_give_the_sums_of_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -24,6 +24,28 @@ static size_t lines_under(const qrn_conv_geometry *g, size_t n) {
     return (n - 1) * (size_t)g->stride[1] + (size_t)g->kernel[1];
 }
 
+void qrn_dense_plan_lines(qrn_dense_plan *p) {
+    qrn_conv_geometry *g = &p->geo;
+    int64_t *const all[] = {g->in, g->out, g->kernel, g->stride, g->dilation, g->before};
+    if (p->args->rows || g->transposed || g->in[2] != 1 || g->out[2] != 1 || g->kernel[2] != 1 ||
+        g->before[2] != 0)
+        return;
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
+        all[i][2] = all[i][1];
+        all[i][1] = all[i] != g->before;
+    }
+}
+
+// Floats of a band of one line, where this image or a smaller one may be a column that counts as a
+// line.
+static size_t column_floats(const qrn_dense_plan *p) {
+    const qrn_conv_geometry *g = &p->geo;
+    if (p->args->rows || g->transposed || g->kernel[2] != 1 || p->rows == 0)
+        return 0;
+    size_t n = ((size_t)g->out[1] - 1) * (size_t)g->stride[1] + (size_t)g->kernel[1];
+    return least(n * g->cin, BAND_MOST);
+}
+
 // Is the convolution one over lines of cells, with windows of more than one cell?
 static bool has_lines(const qrn_dense_plan *p) {
     const qrn_conv_geometry *g = &p->geo;
@@ -74,7 +96,7 @@ qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_ker
     size_t n =
         most_of(GATHER_ELEMENTS / (1 + depth), least(ROWS_WANTED, GATHER_MOST / (1 + depth)));
     n = least(n < kernel->rows ? kernel->rows : n / kernel->rows * kernel->rows, p->rows);
-    f.floats = n * stride;
+    f.floats = most_of(n * stride, column_floats(p));
     if (!p->direct && has_lines(p) && use_lines(&f))
         return f;
     f.way = QRN_FEED_GATHER;

@@ -26,6 +26,10 @@ typedef struct qrn_dense_feed {
     size_t floats; // of scratch for each task
 } qrn_dense_feed;
 
+// Makes a column of cells (images of width 1, as convolutions over time have them) a line: tiles
+// are filled along lines.
+void qrn_dense_plan_lines(qrn_dense_plan *p);
+
 // near: somebody goes on with the results at once.
 qrn_dense_feed qrn_dense_feed_of(const qrn_dense_plan *p, const qrn_gemm_f32_kernel *kernel,
                                  bool near);

@@ -24,8 +24,12 @@ static size_t converted_floats(const qrn_dense_engine *e, const qrn_dense_args *
     if (!e->to_f32 || converts_all(a))
         return e->to_f32 ? qrn_panels(a->cols) * QRN_PANEL * a->depth : 0;
     size_t most = e->gemm->depth_block > a->depth ? a->depth : e->gemm->depth_block;
-    size_t line = a->depth; // segments are not cut: the longest is that of a window of one line
-    for (uint32_t i = 0; !a->rows && i + 1 < a->conv.n_spatial; i++)
+    // Segments are not cut: the longest is that of a window of one line, or of a column that counts
+    // as a line (qrn_dense_plan_lines).
+    size_t line = a->depth;
+    uint32_t n = a->rows ? 0 : a->conv.n_spatial;
+    uint32_t outer = n > 1 && a->kernel[n - 1] == 1 ? n - 2 : n - (n > 0);
+    for (uint32_t i = 0; i < outer; i++)
         line /= a->kernel[i] ? a->kernel[i] : 1;
     return (most > line || a->rows ? most : line) * QRN_PANEL;
 }
@@ -87,6 +91,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
 qrn_status qrn_dense_run(const qrn_kcall *k, const qrn_dense_args *a, const qrn_dense_engine *e,
                          bool wide_range) {
     job j = {.call = k, .engine = e, .plan = qrn_dense_plan_of(a, k->in[0], k->out[0])};
+    qrn_dense_plan_lines(&j.plan);
     j.feed = qrn_dense_feed_of(&j.plan, e->gemm, k->follower != NULL);
     j.wide_range = wide_range;
     j.plan.followed = k->follower != NULL;
@@ -113,6 +118,7 @@ uint32_t qrn_dense_run_tasks(const qrn_kcall *k, const qrn_dense_args *a, uint32
 size_t qrn_dense_run_scratch(const qrn_kcall *k, const qrn_dense_args *a,
                              const qrn_dense_engine *e) {
     qrn_dense_plan p = qrn_dense_plan_of(a, k->in[0], k->out[0]);
+    qrn_dense_plan_lines(&p);
     return k->n_tasks * (converted_floats(e, a) + qrn_dense_feed_of(&p, e->gemm, false).floats) *
            sizeof(float);
 }
