@@ -43,6 +43,11 @@ static bool last_axis(const qrn_kcall *k) {
     return ((const qrn_softmax_args *)k->args)->axis + 1 == k->in[0]->rank;
 }
 
+static bool elements_lie_together(const qrn_kcall *k) {
+    const qrn_view *x = k->in[0];
+    return qrn_view_span(x, ((const qrn_softmax_args *)k->args)->axis + 1, x->rank) == 1;
+}
+
 // Encodings for which floats are good enough: distances that are whole numbers of a sensible size,
 // results that fit, and reals whose own rounding is nothing beside that of floats.
 static bool q_works(const qrn_kcall *k) {
@@ -67,7 +72,8 @@ static size_t q_scratch(const qrn_kcall *k) {
     {.name = "softmax_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = q_works,   \
      .fn = qrn_softmax_q_##isa, .tasks = tasks, .scratch = q_scratch}
 #define FAST(isa, ISA)                                                                             \
-    {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = last_axis,      \
+    {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                          \
+     .works = elements_lie_together,                                                               \
      .fn = qrn_softmax_f32_##isa, .tasks = tasks}
 
 static const qrn_kernel softmax_rows[] = {
