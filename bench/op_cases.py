@@ -312,7 +312,7 @@ def detection():
         ], {}, 1
 
 
-def halves():
+def float16():
     """float16 on the CPU."""
     yield "Add", "1M float16", [draw(MILLION, H), draw(MILLION, H, 0.5, 2)], {}, 1
     yield "Relu", "1M float16", [draw(MILLION, H)], {}, 1
@@ -329,7 +329,7 @@ def halves():
 
 
 GROUPS = [unary, binary, casts, reductions, norms, moves, spatial, dense, recurrent, signals,
-          detection, halves]
+          detection, float16]
 
 
 def cases():
