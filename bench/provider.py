@@ -30,30 +30,31 @@ PAGE = ROOT / "docs" / "provider.md"
 TEXT = """\
 # Models through the public provider
 
+This page shows how the public onnxruntime-qnn package (2.7.0) runs quantized models on Quern's
+`libQnnHtp.so`: how long sessions take to create, how fast they run, how close the results are.
+Target SoC SM8650, one thread. The first ten models are pretrained networks from public Python
+packages, quantized with random inputs; the others are torchvision networks with random weights.
+
 <!-- The rows are written by the commands below. -->
 
     bench/public_models.py build/public
     scripts/quantize_models.py build/nets
     bench/provider.py --write build/public/*_a*w8.onnx build/nets/*_a*w8.onnx
 
-Quantized models through the provider plugin of the onnxruntime-qnn package (2.7.0) on our
-`libQnnHtp.so`, chip SM8650, one thread. The first ten are pretrained networks out of public Python
-packages, quantized with random inputs; the others are torchvision's with random weights.
+- parts: graphs that the provider made of the model; with 1, all of it runs on Quern's library.
+- compile, write, read: milliseconds to create a session that compiles the model, one that also
+  writes a context model, and one that reads it in a new process (best of three, except for write).
+- onnx, context: size in MiB of the model, and of the context model with its binary.
+- same: whether the three sessions return the same bytes.
+- run, quern: milliseconds of a run through the provider, and of `quern bench` on the same file;
+  the fastest of alternating runs. ratio: run divided by quern; in brackets, that of the medians.
+- SQNR, default: dB against onnxruntime's CPU provider without graph optimizations, mean of all
+  inputs: Quern's, and that of its default mode, which fuses quantized ops; 120: equal outputs.
+- float, plain: dB against the float model: Quern's, and the CPU provider's without optimizations.
 
-- parts: graphs that the provider made of the model; with 1 all of it runs on our library.
-- compile, write, read: milliseconds until a session is there that compiles the model, that also
-  writes a context model, and that reads it in a new process (the best of three, but for write).
-- onnx, context: MiB of the model and of the context model with its binary.
-- same: the outputs of the three sessions are the same bytes.
-- run, quern: milliseconds of a run through the provider, and of `quern bench` on the same file; the
-  fastest of turns that alternate. ratio: the one by the other, and in brackets that of the medians.
-- SQNR, default: dB against onnxruntime's CPU provider without graph optimizations, means of all
-  inputs: ours, and of its default mode, which fuses quantized ops; 120 stands for equal outputs.
-- float, plain: dB against the float model: ours, and of the CPU provider without optimizations.
-
-What the provider itself does to a model shows here, too: it gives the 1 of a Reciprocal the
-encoding of the divisor, which ends at 0.13 in magika; and it converts the second factor of a
-matmul of two 16-bit activations to 8 bits, which minilm, ppocr_rec and vit in A16W8 show.
+Some rows show what the provider itself does to a model. It gives the 1 of a Reciprocal the
+encoding of the divisor, which ends at 0.13 in magika. It also converts the second operand of a
+matmul of two 16-bit activations to 8 bits, which affects minilm, ppocr_rec and vit in A16W8.
 
 """
 
