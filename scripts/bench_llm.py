@@ -29,18 +29,18 @@ HEAD = """## Speed
 
     {command}
 
-{file}, {machine}. Milliseconds, the fastest run of {turns} turns, which
-Quern and llama.cpp ({version}) took on the same machine. A ratio is Quern's time by llama.cpp's, of
-minima and (of medians). Both compute the logits of all tokens of a prefill. cpu: ONNX files on
-`libQnnCpu.so`; htp: a context binary, rounded as on the NPU of {soc}.
+{file}, {machine}. Milliseconds, the fastest of {turns} rounds in which
+Quern and llama.cpp ({version}) alternate on the same machine. A ratio is Quern's time
+divided by llama.cpp's, of minima and (of medians). Both compute the logits of all tokens of a
+prefill. cpu: ONNX files on `libQnnCpu.so`; htp: a context binary, rounded as on the NPU of {soc}.
 
 | what | form | backend | threads | Quern | llama.cpp | its ms | ratio |
 | --- | --- | --- | --- | --- | --- | --- | --- |
 """
 MEMORY = """
-A token at {n} positions on one thread, htp: the weights' bytes a second against the memory's, what
-is not a matmul with weights, the binary of prefill and decode, and the most memory of
-`quern generate` by its size.
+A token at {n} positions on one thread, htp: the bandwidth at which weights are read, relative to
+the memory's; the share of everything except matmuls with weights; the binary of prefill and decode;
+and the peak memory of `quern generate` divided by the size of the binary.
 
 | form | bandwidth of weights | everything else | binary, MB | memory / binary |
 | --- | --- | --- | --- | --- |
