@@ -120,6 +120,24 @@ def transposed_cases(f):
                   params_of(op, stride, pad, dilation, group, extra), name=f"{op}_{dtype}")
 
 
+def phase_cases(f):
+    """Transposed ones whose results have different taps: as many as the stride, fewer, more, none;
+    so few columns that the phases of a line are one row; several panels."""
+    for kernel, stride, cin, cout, pad in (
+            ((2, 2), (2, 2), 24, 1, 0), ((2, 2), (2, 2), 5, 16, 0), ((2, 2), (2, 2), 5, 17, 0),
+            ((3, 3), (3, 3), 8, 2, 0), ((2, 3), (2, 3), 4, 10, 1), ((4, 4), (2, 2), 20, 33, 1),
+            ((3, 3), (2, 2), 7, 24, 1), ((2, 1), (3, 3), 6, 70, 0), ((5, 4), (1, 3), 3, 40, 2)):
+        for dtype, extra in (("f32", (0, 0)), ("f16", (0, 0)), ("f32", (0, stride[1] - 1))):
+            x = q.Tensor("x", f.rng.normal(size=(2, 5, 19, cin)), dtype)
+            w = q.Tensor("w", f.rng.normal(size=(*kernel, cin, cout)), dtype, kind="static")
+            b = q.Tensor("b", f.rng.normal(size=cout), dtype, kind="static")
+            pads = ((0, 0), (pad, pad // 2))
+            y = oracle.transposed(x.real, w.real, b.real, stride, pads, (1, 1), 1, extra)
+            f.add("TransposeConv2d", [x, w, b], [q.Tensor("y", y, dtype, tol=tol_of(dtype))],
+                  params_of("TransposeConv2d", stride, pads, None, 1, extra),
+                  name=f"TransposeConv2d_phases_{dtype}")
+
+
 def default_cases(f):
     """Optional parameters and operands left out."""
     x = q.Tensor("x", f.rng.normal(size=(1, 5, 6, 3)))
@@ -187,6 +205,7 @@ def cases(f):
     pointwise_cases(f)
     depthwise_cases(f)
     transposed_cases(f)
+    phase_cases(f)
     default_cases(f)
     special_value_cases(f)
     dynamic_cases(f)

@@ -71,6 +71,8 @@ void qrn_dense_report(const qrn_kcall *k, const qrn_dense_plan *p, size_t r, siz
 
 uint32_t qrn_dense_tasks(const qrn_dense_plan *p, uint32_t n_threads) {
     size_t products = p->rows * p->cout * p->args->depth;
+    for (int i = 0; i < 3 && p->geo.transposed; i++)
+        products /= (size_t)p->geo.stride[i]; // cells have a part of the taps
     if (products < 2 * TASK_PRODUCTS)
         return 1;
     return products / TASK_PRODUCTS < n_threads ? (uint32_t)(products / TASK_PRODUCTS) : n_threads;

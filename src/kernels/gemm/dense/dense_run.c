@@ -3,6 +3,7 @@
 // The work of a task of the dense families of single precision.
 #include "kernels/gemm/dense/dense_run.h"
 
+#include "kernels/gemm/dense/dense_adjoint.h"
 #include "kernels/gemm/dense/dense_feed.h"
 
 // A task: what it reads and where its scratch lies.
@@ -32,6 +33,12 @@ static size_t converted_floats(const qrn_dense_engine *e, const qrn_dense_args *
     for (uint32_t i = 0; i < outer; i++)
         line /= a->kernel[i] ? a->kernel[i] : 1;
     return (most > line || a->rows ? most : line) * QRN_PANEL;
+}
+
+// Floats of a task for its rows.
+static size_t row_floats(const qrn_dense_plan *p, const qrn_dense_engine *e) {
+    return qrn_dense_adjoint_fits(p->args, e->gemm) ? qrn_dense_adjoint_floats(p->args)
+                                                    : qrn_dense_feed_of(p, e->gemm, false).floats;
 }
 
 static void run_few(const job *j, const qrn_gemm_f32_block *g) {
@@ -96,8 +103,18 @@ qrn_status qrn_dense_run(const qrn_kcall *k, const qrn_dense_args *a, const qrn_
     j.wide_range = wide_range;
     j.plan.followed = k->follower != NULL;
     size_t converted = converted_floats(e, a);
-    j.converted = (float *)k->scratch + k->task * (converted + j.feed.floats);
+    j.converted = (float *)k->scratch + k->task * (converted + row_floats(&j.plan, e));
     j.rows = j.converted + converted;
+    if (qrn_dense_adjoint_fits(a, e->gemm)) {
+        qrn_dense_adjoint_run(&(qrn_dense_adjoint){.call = k,
+                                                   .engine = e,
+                                                   .plan = &j.plan,
+                                                   .wide_range = wide_range,
+                                                   .scratch = j.rows,
+                                                   .converted = j.converted,
+                                                   .converts_all = converts_all(a)});
+        return QRN_OK;
+    }
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
     size_t panels = qrn_panels(a->cols);
     for (size_t u = part.u0, end; u < part.u1 && part.r0 < part.r1; u = end) {
@@ -119,6 +136,5 @@ size_t qrn_dense_run_scratch(const qrn_kcall *k, const qrn_dense_args *a,
                              const qrn_dense_engine *e) {
     qrn_dense_plan p = qrn_dense_plan_of(a, k->in[0], k->out[0]);
     qrn_dense_plan_lines(&p);
-    return k->n_tasks * (converted_floats(e, a) + qrn_dense_feed_of(&p, e->gemm, false).floats) *
-           sizeof(float);
+    return k->n_tasks * (converted_floats(e, a) + row_floats(&p, e)) * sizeof(float);
 }
