@@ -61,7 +61,7 @@ def keys_of(report):
 def test_every_key_is_documented(small):
     page = os.path.join(os.path.dirname(__file__), "../../docs/estimate.md")
     with open(page, encoding="utf-8") as f:
-        section = f.read().split("## Reading a report")[1].split("\n## ")[0]
+        section = f.read().split("## Read a report")[1].split("\n## ")[0]
     known = set(re.findall(r"`(\w+)`", section))
     report = ok_json("estimate", small, "--soc", "all", "--steps", "--json")
     classes = set(report["estimates"][0]["classes"])
