@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A scaling chart (SVG): runs a second over threads, one panel a model, one line a program.
+"""A scaling chart (SVG): runs per second over threads, one panel a model, one line a program.
 
 Both axes are logarithmic, so a line that rises by one for each step to the right scales perfectly;
 the thin line shows that for Quern. Colours follow the reader's light or dark theme.
@@ -12,7 +12,7 @@ LEFT, RIGHT, TOP, BOTTOM = 58, 14, 26, 42
 
 
 def lines_of(rows, model, form):
-    """{side: [(threads, runs a second)]} of one model."""
+    """{side: [(threads, runs per second)]} of one model."""
     mine = sorted((r for r in rows if (r["model"], r["form"]) == (model, form)),
                   key=lambda r: r["threads"])
     found = {side: [(r["threads"], 1e3 / r[side]["min_ms"]) for r in mine if side in r]
@@ -43,7 +43,7 @@ def panel(model, found, left, top):
         out += [line(x0, y(v), x1, y(v), "grid"), text(x0 - 5, y(v) + 4, f"{v:g}", "end", 11)]
     middle, aside = (y0 + y1) / 2, left + 14
     out += [text((x0 + x1) / 2, y0 + 32, "threads", "middle", 11),
-            text(aside, middle, "runs a second", "middle", 11,
+            text(aside, middle, "runs per second", "middle", 11,
                  f' transform="rotate(-90 {aside} {middle:.0f})"')]
     out.append(line(x(first), y(speed), x(threads[-1]), y(ideal), "slope"))
     for i, (side, name) in enumerate(SIDES):
@@ -52,7 +52,7 @@ def panel(model, found, left, top):
         out.append(f'<polyline points="{path}" fill="none" stroke="{COLOURS[i]}" '
                    'stroke-width="2"/>')
         out += [f'<circle cx="{x(n):.1f}" cy="{y(v):.1f}" r="3.5" fill="{COLOURS[i]}"><title>'
-                f"{name}, {n} threads: {v:.4g} runs a second</title></circle>" for n, v in points]
+                f"{name}, {n} threads: {v:.4g} runs per second</title></circle>" for n, v in points]
     return out
 
 

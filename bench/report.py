@@ -13,16 +13,17 @@ HEAD = """# Performance
 
 {intro}
 """
-INTRO = ("{machine}. Times are the fastest run of all turns, in milliseconds; Quern and its peer "
-         "took turns on the same machine in the same run. A ratio is the time of Quern by the time "
-         "of the peer: below 1, Quern is faster. The number behind it comes from medians instead; "
-         "where the two differ much, the machine was not quiet. Meanwhile other programs kept "
-         "{load:.2f} CPUs busy. What is wanted and missed is marked.")
-CORES = ("How steps are divided among threads, and what was measured on 16 CPUs, is in "
-         "[performance-cores.md](performance-cores.md).")
+INTRO = ("This page compares the speed and memory of the CPU and HTP backends with onnxruntime and "
+         "OpenVINO. {machine}. Times are the fastest run of all rounds, in milliseconds; Quern and "
+         "its peer alternate on the same machine in the same run. A ratio is Quern's time divided "
+         "by the peer's: below 1, Quern is faster. The number in brackets is the ratio of the "
+         "medians; where the two differ much, the machine was not quiet. During the run, other "
+         "programs kept {load:.2f} CPUs busy. Missed targets are marked.")
+CORES = ("[performance-cores.md](performance-cores.md) explains how steps are divided among "
+         "threads, with measurements on 16 CPUs.")
 BUSY = ("**Other programs kept {load:.1f} of {cpus} CPUs busy: these times show that the "
         "benchmarks work, not how fast anything is.** Threads that wait for each other suffer most "
-        "from that, so rows of two threads say nothing at all.")
+        "from that, so rows with two threads mean nothing.")
 QUIET = 0.15  # CPUs that others may keep busy
 
 
@@ -101,7 +102,7 @@ def model_table(rows):
                 number(goal), *(beside(r) if openvino else []),
                 *([time_of(r, "vendor")] if vendor else []),
                 number(r.get("sqnr_db"), 1)]
-    return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "wanted",
+    return table(["model", "form", "threads", "Quern", "onnxruntime", "ratio", "target",
                   *(["OpenVINO", "its SQNR", "to the faster"] if openvino else []),
                   *(["vendor's library"] if vendor else []), "SQNR, dB"], map(cells, rows))
 
@@ -117,7 +118,7 @@ def half_table(rows):
             lines.append([model, threads, time_of(single, "ours"), time_of(half, "ours"),
                           judged(got, wanted.HALF, got > wanted.HALF, number(got)),
                           number(wanted.HALF)])
-    return table(["model", "threads", "fp32", "fp16", "ratio", "wanted"], lines)
+    return table(["model", "threads", "fp32", "fp16", "ratio", "target"], lines)
 
 
 def mean_table(rows):
@@ -132,7 +133,7 @@ def mean_table(rows):
 
 def chart_list(charts):
     """The pictures of bench/chart.py."""
-    return "\n".join(f"![{form}: runs a second by threads]({name})" for form, name
+    return "\n".join(f"![{form}: runs per second by threads]({name})" for form, name
                      in (charts or {}).items()) + "\n" if charts else ""
 
 
@@ -177,7 +178,7 @@ def scaling_table(rows):
         ours, goal = got.get((model, form, "ours")), wanted.TWO_THREADS.get(model)
         return [model, form, judged(ours, goal, bool(ours and goal) and ours < goal, number(ours)),
                 number(goal), number(got.get((model, form, "peer")))]
-    return table(["model", "form", "Quern", "wanted", "onnxruntime"],
+    return table(["model", "form", "Quern", "target", "onnxruntime"],
                  [cells(*key) for key in keys])
 
 
@@ -196,7 +197,7 @@ def arena_table(rows):
                 number(r["bound_bytes"] / 2 ** 20),
                 judged(got, wanted.ARENA, got is not None and got > wanted.ARENA, number(got, 3)),
                 number(wanted.ARENA)]
-    return table(["model", "form", "arena, MiB", "bound, MiB", "ratio", "wanted"],
+    return table(["model", "form", "arena, MiB", "bound, MiB", "ratio", "target"],
                  [cells(r) for r in rows if r.get("arena_bytes")])
 
 
@@ -227,7 +228,7 @@ def judged(value, wanted, missed, text):
 
 
 def kernel_table(rows):
-    return table(["op", "form", "kernel", "ms", "speed", "limit", "of limit", "wanted", "peer",
+    return table(["op", "form", "kernel", "ms", "speed", "limit", "of limit", "target", "peer",
                   "its ms", "ratio"],
                  [[r["what"], r["form"], f"`{r['kernel']}`", number(r["ms"], 4),
                    f"{number(r['rate'], 1)} {r['unit']}", r["limit"],
@@ -246,40 +247,41 @@ def peak_table(peaks):
 
 
 SECTIONS = [
-    ("Models", "fp32 on `libQnnCpu.so`; fp16 (the fp32 model) and quantized on `libQnnHtp.so`, "
-     "which keeps the rounding of the chip. onnxruntime and OpenVINO run the same file, so fp16 is "
-     "held against their fp32. The ratio to the faster of the two is wanted to be at most "
-     f"{wanted.BETTER_PEER}; OpenVINO does not count where its outputs show that it computes "
-     "something else (16-bit activations in fewer bits). Weights of the quantized models are "
-     "signed and symmetric, which onnxruntime runs about twice as fast as unsigned ones. SQNR "
+    ("Models", "fp32 runs on `libQnnCpu.so`; fp16 (the fp32 model) and quantized models run on "
+     "`libQnnHtp.so`, which rounds as the target SoC does. onnxruntime and OpenVINO run the same "
+     "file, so fp16 is compared with their fp32. The target for the ratio to the faster of the two "
+     f"is at most {wanted.BETTER_PEER}; OpenVINO is ignored where its outputs show that it "
+     "computes something else (16-bit activations in fewer bits). Weights of the quantized models "
+     "are signed and symmetric, which onnxruntime runs about twice as fast as unsigned ones. SQNR "
      "compares the outputs with onnxruntime's on one random input.", "models", model_table),
-    ("Half precision", "fp16, whose results are rounded as the chip rounds them, against our own "
-     "fp32.", "models", half_table),
+    ("fp16 against fp32", "Quern's fp16, whose results are rounded as on the target SoC, against "
+     "Quern's fp32.", "models", half_table),
     ("Means", "Geometric means of the ratios.", "models", mean_table),
     ("Scaling", "", "charts", chart_list),
     ("Two threads", "How many times faster two threads are than one.", "models", scaling_table),
-    ("First answer", "Milliseconds from the name of a file to the outputs of the first run, each "
-     "in a process of its own, the fastest of three; of onnxruntime, creating a session and its "
-     f"first run. our provider, public one: a session on our library through our execution "
-     "provider and through the one of the onnxruntime-qnn package, which does most of that itself. "
-     f"At most {wanted.FIRST} times onnxruntime's is wanted.", "answers", answer_table),
-    ("Making and loading", "Milliseconds on one thread, and the most memory a process had; of "
-     "onnxruntime, what it added to a Python process.", "costs", cost_table),
-    ("Memory plan", "What the intermediate tensors of one execution take, against what is alive at "
-     "the step that needs most.", "costs", arena_table),
+    ("First answer", "Milliseconds from opening the file to the outputs of the first run, each "
+     "in a new process, the fastest of three; for onnxruntime, creating a session and its "
+     f"first run. our provider, public one: a session on Quern's library through Quern's execution "
+     "provider and through the one in the onnxruntime-qnn package, which does most of the work "
+     f"itself. The target is at most {wanted.FIRST} times onnxruntime's time.", "answers",
+     answer_table),
+    ("Compiling and loading", "Milliseconds on one thread, and the peak memory of the process; for "
+     "onnxruntime, the memory that it added to a Python process.", "costs", cost_table),
+    ("Memory plan", "Memory of the intermediate tensors of one execution, compared with what is "
+     "live at the step that needs most.", "costs", arena_table),
     ("Layers", "", "layers", layer_table),
-    ("Growth", "A small network of separable convolutions over larger and larger pictures, on one "
-     "thread. From one row to the next, time grows as the number of pixels to that power.",
+    ("Growth", "A small network of separable convolutions over pictures of growing size, on one "
+     "thread. From one row to the next, time grows as the number of pixels to the given power.",
      "growth", growth_table),
-    ("Kernels", "Single ops on one thread, compiled as a client's graph would be, against what "
-     "limits them: the arithmetic peak (of 16-bit activations, half the peak of bytes), the bytes "
-     "that any way to compute them reads and writes at the speed of L2 or DRAM, or, for depthwise "
+    ("Kernels", "Single ops on one thread, compiled as in a client's graph, compared with their "
+     "limit: the arithmetic peak (for 16-bit activations, half the peak of bytes), the bytes "
+     "that must be read and written at the speed of L2 or DRAM, or, for depthwise "
      "convolutions, the slower of L2 and three dot products of four bytes for 16 results. "
-     "Requantizing is part of it. A kernel that needs fewer multiply-adds than its op counts can "
-     "beat the peak. oneDNN and OpenBLAS, where they are installed, took turns.",
+     "Requantization is included. A kernel that needs fewer multiply-adds than its op counts can "
+     "beat the peak. oneDNN and OpenBLAS, if installed, alternate with Quern.",
      "kernels", kernel_table),
-    ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` holds each node "
-     "of a model against these; `make bench` draws that as `build/bench/*.svg`.", "peaks",
+    ("The machine", "Measured, not from a data sheet. `quern bench MODEL --per-op` compares each "
+     "node of a model with these peaks; `make bench` draws that as `build/bench/*.svg`.", "peaks",
      peak_table),
 ]
 

@@ -273,22 +273,22 @@ def product_tables(args, folder, limits):
                      f"{got['torch']:.1f}" if "torch" in got else "-",
                      f"{quotient_:.2f}" if quotient_ else "-", f"{rate:.1f}",
                      f"{got['error']:.1e}"])
-    lines = table(["fp32 product", "µs", "torch µs", "ratio", "TFLOP/s", "error"], rows)
+    lines = table(["fp32 GEMM", "µs", "torch µs", "ratio", "TFLOP/s", "error"], rows)
     if ratios:
-        lines += ["", f"Geometric mean of the {len(ratios)} small ones against torch: "
+        lines += ["", f"Geometric mean of the {len(ratios)} small GEMMs against torch: "
                   f"{np.exp(np.mean(np.log(ratios))):.2f} (bar 1.35, stretch 1.05). The large one "
-                  f"has {100 * rate / limits['fma_tflop_s']:.0f} % of the rate of fp32 "
-                  "multiply-adds (bar 60 %, stretch 78 %): products are computed from two tf32 "
-                  "numbers for each operand on tensor cores."]
+                  f"reaches {100 * rate / limits['fma_tflop_s']:.0f} % of the rate of fp32 "
+                  "multiply-adds (bar 60 %, stretch 78 %), because tensor cores compute it from "
+                  "two tf32 numbers per operand."]
     n = k = 4096
     got = measure_products(args, folder, (1, n, k), bits=4)
     rate = (n * k / 2 + 4 * n * k / BLOCK) / got["ours"] * 1e-3
     size, limit = n * k / 2 + 4 * n * k / BLOCK, limits["copy_gb_s"]
     lines += ["", f"A row times 4-bit weights of {8 * n} x {k} (MatMulNBits, blocks of {BLOCK}) "
-              f"takes {one_launch(args, folder, (1, 8 * n, k), limits)} (bar 60 %). Of {n} x {k} "
+              f"takes {one_launch(args, folder, (1, 8 * n, k), limits)} (bar 60 %). With {n} x {k} "
               f"it takes {got['ours']:.1f} µs with its launch, {rate:.0f} GB/s, "
-              f"{100 * rate / limit:.0f} % of a copy; error {got['error']:.1e}. Launches bound it: "
-              f"60 % would be {size / 0.6 / limit * 1e-3:.1f} µs, and launching alone takes "
+              f"{100 * rate / limit:.0f} % of a copy; error {got['error']:.1e}. Launch time limits "
+              f"it: 60 % would be {size / 0.6 / limit * 1e-3:.1f} µs, and the launch alone takes "
               f"{limits['launch_us']:.1f} µs."]
     return lines
 
@@ -429,9 +429,9 @@ def peer_line(args):
 def section(args, limits, results, more):
     about = [f"## {limits['device']}", "",
              f"{limits['platform']}, {limits['version']}, driver {limits['driver']}, "
-             f"{limits['units']} compute units; {peer_line(args)}; {args.turns} turns of "
-             f"{args.seconds:g} s a side, in one run. Times are minimum / median. *Compute*: "
-             "inputs and outputs stay on the device, from the first launch to the end of the last. "
+             f"{limits['units']} compute units; {peer_line(args)}; {args.turns} rounds of "
+             f"{args.seconds:g} s per side, in one run. Times are minimum / median. *Compute*: "
+             "from the first launch to the end of the last; inputs and outputs stay on the device. "
              "*End to end*: from and to ordinary memory of the client.", ""]
     facts = [("launch, µs (of many / alone with finish)",
               f"{limits['launch_us']} / {limits['launch_finish_us']}"),
@@ -449,12 +449,13 @@ def section(args, limits, results, more):
 
 HEAD = """# Speed of the GPU backend
 
-Written by `make bench-gpu` (scripts/bench_gpu.py): Quern and torch on the same device, in turns, in
-one run. Networks are torchvision's with random weights (ResNet-50 with weaker residual branches, as
-training makes them: at full strength random ones amplify every rounding error), batch 1. torch's
-default allows TF32 in convolutions; Quern's fp32 is strict, so its peer is the graph with TF32 off.
-A ratio counts only where the result of that run is close enough to the network in double precision
-(cosine at least 0.999999 for fp32, 0.9999 for hybrid, 0.999 for fp16).
+This page compares the GPU backend with torch on the same device. `make bench-gpu`
+(scripts/bench_gpu.py) writes it; both sides alternate in one run. The networks are torchvision's
+with random weights and batch 1 (ResNet-50 with weaker residual branches, as after training: at full
+strength random ones amplify every rounding error). By default torch allows TF32 in convolutions;
+Quern's fp32 is strict, so it is compared with the graph with TF32 off. A ratio counts only if the
+result of that run is close enough to the network in double precision (cosine at least 0.999999 for
+fp32, 0.9999 for hybrid, 0.999 for fp16).
 """
 
 

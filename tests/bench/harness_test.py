@@ -228,13 +228,13 @@ def test_a_scaling_chart_has_a_point_for_each_measurement():
     assert chart.ticks(15, 40) == [15, 20, 30, 40]
     root = ET.fromstring(chart.svg(rows, "fp32"))
     words = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert words.count("threads") == words.count("runs a second") == 2  # axes of two panels
+    assert words.count("threads") == words.count("runs per second") == 2  # axes of two panels
     assert words.count("Quern") == words.count("onnxruntime") == 1 and "OpenVINO" not in words
     titles = [t.text for t in root.iter("{http://www.w3.org/2000/svg}title")]
-    assert "Quern, 2 threads: 200 runs a second" in titles and len(titles) == 6
+    assert "Quern, 2 threads: 200 runs per second" in titles and len(titles) == 6
     assert chart.svg(rows, "fp16") is None
     text = report.chart_list({"fp32": "performance-fp32.svg"})
-    assert text == "![fp32: runs a second by threads](performance-fp32.svg)\n"
+    assert text == "![fp32: runs per second by threads](performance-fp32.svg)\n"
 
 
 PER_OP = {"peaks": {"threads": 1, "f32_gops": 100, "i8_gops": 400, "i16_gops": 200,
