@@ -8,6 +8,7 @@
 #include "compiler/lower/groups.h"
 
 #include "base/mem.h"
+#include "compiler/lower/lookup.h"
 #include "compiler/lowering.h"
 #include "kernels/convert.h"
 #include "kernels/move/gather.h"
@@ -235,6 +236,11 @@ static qrn_status scatter_args(const qrn_node *n, void *args) {
     return QRN_OK;
 }
 
+static qrn_status lower_gather(qrn_lowering *lo, const qrn_node *n) {
+    qrn_status s = qrn_lower_lookup(lo, n);
+    return s == QRN_E_UNSUPPORTED ? lower_move(lo, n) : s;
+}
+
 // Overwriting moves bytes; combining computes on real numbers.
 static qrn_status lower_scatter(qrn_lowering *lo, const qrn_node *n) {
     qrn_scatter_args a;
@@ -313,7 +319,12 @@ const qrn_lower_row qrn_lower_move[] = {
     GENERATE("ConstantOfShape", fill, fill_args),
     MOVE("DepthToSpace", depth_space, from_depth_args),
     MOVE("ExpandDims", copy, NULL),
-    INDEXED("Gather", gather, axis_args),
+    {.op = "Gather",
+     .emits = &qrn_cop_gather,
+     .in = "mx",
+     .out = "m",
+     .args = axis_args,
+     .custom = lower_gather},
     INDEXED("GatherElements", gather_elements, axis_args),
     INDEXED("GatherNd", gather_nd, gather_nd_args),
     GENERATE("NonZero", nonzero, nonzero_args),

@@ -63,6 +63,10 @@ static qrn_status gather_raw(const qrn_kcall *k) {
         const char *from = (const char *)table->data + (outer * dim + (size_t)i) * run;
         if (run == 4) // single elements are not worth a call
             memcpy(to, from, 4);
+        else if (run == 2)
+            memcpy(to, from, 2);
+        else if (run == 1)
+            *to = *from;
         else
             memcpy(to, from, run);
         if (++at == n_index) {

@@ -29,7 +29,10 @@ static double mish(double x, numbers n) { return x * tanh(softplus(x, n)); }
 static double swish(double x, numbers n) { return x / (1 + exp(-n.a * x)); }
 static double shrink(double x, numbers n) { return x < -n.b ? x + n.a : x > n.b ? x - n.a : 0; }
 static double thresholded(double x, numbers n) { return x > n.a ? x : 0; }
-static double hard_sigmoid(double x, numbers n) { return fmax(0, fmin(1, n.a * x + n.b)); }
+static double hard_sigmoid(double x, numbers n) {
+    double y = n.a * x + n.b;
+    return y < 0 ? 0 : y > 1 ? 1 : y;
+}
 static double reciprocal(double x, numbers n) {
     (void)n;
     return 1 / x;
@@ -112,7 +115,8 @@ static const uint16_t *fill(ox_expr *e, const row *r, const qc_tensor *x, const 
     for (int i = 0; table && i < N_VALUES; i++) {
         double real = r->f((double)from.scale * (i + from.offset), n);
         double q = isnan(real) ? 0 : real / (double)to.scale;
-        table[i] = (uint16_t)fmin(fmax(floor(q + 0.5) - to.offset, 0), N_VALUES - 1);
+        double whole = floor(q + 0.5) - to.offset;
+        table[i] = whole < 0 ? 0 : whole < N_VALUES - 1 ? (uint16_t)whole : N_VALUES - 1;
     }
     return table;
 }
