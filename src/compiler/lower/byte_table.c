@@ -3,6 +3,7 @@
 // Building look-up tables for fixed-point operands.
 #include "compiler/lower/byte_table.h"
 
+#include "base/cpu.h"
 #include "kernels/convert.h"
 #include "kernels/eltwise/lut.h"
 
@@ -36,6 +37,17 @@ static bool fits(const qrn_node *n, uint32_t x) {
     return !in->updateable && !out->updateable;
 }
 
+// Runs the family's fastest row: in double, and in conversions, all have the same bits.
+static qrn_status run(const qrn_family *f, qrn_domain domain, const qrn_kcall *k) {
+    const qrn_kernel *kernel = qrn_kernel_select(f, domain, k, qrn_cpu_isa());
+    return kernel ? kernel->fn(k) : QRN_E_UNSUPPORTED;
+}
+
+static qrn_status convert(qrn_view *from, qrn_view *to) {
+    qrn_kcall k = {.in = &from, .out = &to, .n_in = 1, .n_out = 1, .n_tasks = 1};
+    return run(&qrn_family_convert, QRN_DOMAIN_RAW, &k);
+}
+
 // The reals of BYTE_VALUES quantized values of the type from `first` on, through the op, quantized
 // as the output.
 static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const void *args,
@@ -58,7 +70,7 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const v
             ((uint8_t *)quantized)[i] = (uint8_t)i;
         else
             quantized[i] = (uint16_t)(first + i);
-    qrn_convert_range(&q, &real, 0, BYTE_VALUES, false);
+    QRN_TRY(convert(&q, &real));
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qrn_tensor *t = n->in[i];
         if (i == x || !t) {
@@ -76,12 +88,8 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const v
         ins[i] = &others[i];
     }
     qrn_kcall k = {.args = args, .in = ins, .out = outs, .n_in = n->n_in, .n_out = 1, .n_tasks = 1};
-    const qrn_kernel *kernel = qrn_kernel_select(op->family, QRN_DOMAIN_F64, &k, 0);
-    if (!kernel)
-        return QRN_E_UNSUPPORTED;
-    QRN_TRY(kernel->fn(&k));
-    qrn_convert_range(&result, &entry, 0, BYTE_VALUES, false);
-    return QRN_OK;
+    QRN_TRY(run(op->family, QRN_DOMAIN_F64, &k));
+    return convert(&result, &entry);
 }
 
 qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x, const qrn_cop *op,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Functions of one fixed-point operand as look-up tables. The table is filled at finalize by the
-// family's own reference in double, so results are those of the generic path to the bit.
+// family's own rows in double, which agree to the bit, so results are those of the generic path.
 #ifndef QRN_COMPILER_LOWER_BYTE_TABLE_H
 #define QRN_COMPILER_LOWER_BYTE_TABLE_H
 
