@@ -43,6 +43,8 @@ static void binary_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "sq8[5,70]:t uq8[5,1]:t > sq8[5,70]:t", BINARY(QRN_BINARY_MUL)),
         OP_SEED(RAW, "uq16[400,6]:t sq16[6]:t > sq16[400,6]:t", BINARY(QRN_BINARY_MUL)),
         OP_SEED(RAW, "f16[40,9] f32[9] > uq8[40,9]:t", BINARY(QRN_BINARY_PRELU)),
+        OP_SEED(RAW, "i32[40,9] i32[9] > i32[40,9]", BINARY(QRN_BINARY_MOD)),
+        OP_SEED(RAW, "u32[40,9] u32[40,9] > u32[40,9]", BINARY(QRN_BINARY_SHIFT_LEFT)),
     };
     OP_FUZZ(qrn_cop_binary, seeds, 3000);
 }
@@ -53,6 +55,8 @@ static void compare_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(F32, "f32[2,3,5] f32[3,1] > b8[2,3,5]", BINARY(QRN_COMPARE_GT)),
         OP_SEED(F64, "f64[6] f64[] > i32[6]", BINARY(QRN_COMPARE_NE)),
         OP_SEED(I64, "i64[70,300] i64[300] > uq8[70,300]:t", BINARY(QRN_COMPARE_LE)),
+        OP_SEED(RAW, "i32[70,3] i32[3] > b8[70,3]", BINARY(QRN_COMPARE_LT)),
+        OP_SEED(RAW, "u32[70] u32[] > i32[70]", BINARY(QRN_COMPARE_GE)),
     };
     OP_FUZZ(qrn_cop_compare, seeds, 1500);
 }

@@ -132,10 +132,11 @@ static qrn_view spread(qrn_dtype t, uint32_t rank, const uint32_t *dims) {
 
 static void comparisons_and_logic(void **unused) {
     (void)unused;
-    static const qrn_dtype of[] = {QRN_DTYPE_F32, QRN_DTYPE_F64, QRN_DTYPE_I64};
-    for (uint32_t round = 0; round < 200; round++) {
-        uint32_t dims[4], rank = shape(dims), d = round % 4;
-        bool logical = d == 3;
+    static const qrn_dtype of[] = {QRN_DTYPE_F32, QRN_DTYPE_F64, QRN_DTYPE_I64, QRN_DTYPE_I32,
+                                   QRN_DTYPE_U32};
+    for (uint32_t round = 0; round < 300; round++) {
+        uint32_t dims[4], rank = shape(dims), d = round % 6;
+        bool logical = d == 5;
         qrn_binary_args args = {logical ? between(QRN_LOGICAL_AND, QRN_LOGICAL_NOT)
                                         : between(QRN_COMPARE_EQ, QRN_COMPARE_LE)};
         qrn_dtype t = logical ? QRN_DTYPE_B8 : of[d],
@@ -146,7 +147,7 @@ static void comparisons_and_logic(void **unused) {
             in[1] = spread(t, rank, dims);
         qrn_view out = make(logical ? QRN_DTYPE_B8 : y, rank, dims);
         settle(logical ? &qrn_family_logical : &qrn_family_compare,
-               logical ? QRN_DOMAIN_RAW : (qrn_domain)d, &args, in, one ? 1 : 2, &out);
+               d >= 3 ? QRN_DOMAIN_RAW : (qrn_domain)d, &args, in, one ? 1 : 2, &out);
     }
 }
 
@@ -181,6 +182,74 @@ static void integers(void **unused) {
         qrn_view in[3] = {make(QRN_DTYPE_I64, rank, dims), spread(QRN_DTYPE_I64, rank, dims)};
         qrn_view out = make(QRN_DTYPE_I64, rank, dims);
         settle(&qrn_family_binary, QRN_DOMAIN_I64, &args, in, 2, &out);
+    }
+}
+
+// What an op on 32-bit numbers gives, by wider arithmetic; they come with their sign, if they have
+// one.
+static int64_t word_result(uint32_t op, int64_t a, int64_t b, bool is_signed) {
+    uint32_t count = (uint32_t)b;
+    __int128 wide = a, other = b;
+    switch (op) {
+    case QRN_BINARY_ADD:
+        return (int64_t)(wide + other);
+    case QRN_BINARY_SUB:
+        return (int64_t)(wide - other);
+    case QRN_BINARY_MUL:
+        return (int64_t)(uint64_t)(wide * other);
+    case QRN_BINARY_DIV:
+        return b ? a / b : 0;
+    case QRN_BINARY_FLOOR_DIV:
+        return b ? (int64_t)floor((double)a / (double)b) : 0;
+    case QRN_BINARY_MAX:
+        return a > b ? a : b;
+    case QRN_BINARY_MIN:
+        return a < b ? a : b;
+    case QRN_BINARY_BIT_AND:
+        return a & b;
+    case QRN_BINARY_BIT_OR:
+        return a | b;
+    case QRN_BINARY_BIT_XOR:
+        return a ^ b;
+    case QRN_BINARY_SHIFT_LEFT:
+        return count < 32 ? (int64_t)((uint64_t)a << count) : 0;
+    default: // QRN_BINARY_SHIFT_RIGHT
+        return count < 32 ? a >> count : is_signed && a < 0 ? -1 : 0;
+    }
+}
+
+static void integers_of_32_bits(void **unused) {
+    (void)unused;
+    static const uint32_t ops[] = {
+        QRN_BINARY_ADD,       QRN_BINARY_SUB,     QRN_BINARY_MUL,        QRN_BINARY_DIV,
+        QRN_BINARY_FLOOR_DIV, QRN_BINARY_MAX,     QRN_BINARY_MIN,        QRN_BINARY_BIT_AND,
+        QRN_BINARY_BIT_OR,    QRN_BINARY_BIT_XOR, QRN_BINARY_SHIFT_LEFT, QRN_BINARY_SHIFT_RIGHT};
+    for (uint32_t round = 0; round < 2 * (QRN_BINARY_SHIFT_RIGHT + 1); round++) {
+        uint32_t dims[4], rank = shape(dims), n = between(1, 300);
+        qrn_dtype t = round % 2 ? QRN_DTYPE_I32 : QRN_DTYPE_U32;
+        qrn_binary_args args = {round / 2};
+        if (args.op > QRN_BINARY_PRELU && args.op < QRN_BINARY_BIT_AND)
+            continue;
+        qrn_view in[3] = {make(t, rank, dims), spread(t, rank, dims)}, out = make(t, rank, dims);
+        settle(&qrn_family_binary, QRN_DOMAIN_RAW, &args, in, 2, &out);
+        args.op = ops[round / 2 % (sizeof ops / sizeof ops[0])];
+        qrn_view a = make(t, 1, &n), b = make(t, 1, &n), y = make(t, 1, &n);
+        qrn_view *ins[] = {&a, &b}, *outs[] = {&y};
+        for (uint32_t i = 0; i < n && args.op >= QRN_BINARY_SHIFT_LEFT; i += 2)
+            ((uint32_t *)b.data)[i] %= 35;
+        qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 2, .n_out = 1, .n_tasks = 1};
+        assert_int_equal(
+            qrn_kernel_select(&qrn_family_binary, QRN_DOMAIN_RAW, &k, qrn_cpu_isa())->fn(&k),
+            QRN_OK);
+        for (uint32_t i = 0; i < n; i++) {
+            uint32_t p = ((uint32_t *)a.data)[i], q = ((uint32_t *)b.data)[i];
+            int64_t want = round % 2 ? word_result(args.op, (int32_t)p, (int32_t)q, true)
+                                     : word_result(args.op, p, q, false);
+            assert_int_equal(((uint32_t *)y.data)[i], (uint32_t)want);
+        }
+        free(a.data);
+        free(b.data);
+        free(y.data);
     }
 }
 
@@ -255,6 +324,7 @@ int main(void) {
         cmocka_unit_test_setup(choices, set_up),
         cmocka_unit_test_setup(tests_of_floats, set_up),
         cmocka_unit_test_setup(integers, set_up),
+        cmocka_unit_test_setup(integers_of_32_bits, set_up),
         cmocka_unit_test_setup(ops_along_an_axis, set_up),
         cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),
     };

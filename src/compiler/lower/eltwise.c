@@ -136,17 +136,27 @@ static bool raw_format(const qrn_tensor *t) {
     return qrn_io_supports(&v);
 }
 
-// Operands in common formats, not all of them f32: one step on the tensors as they are.
-static qrn_status lower_raw(qrn_lowering *lo, const qrn_node *n, const qrn_binary_args *args) {
+// One step on the tensors as they are.
+static qrn_status binary_step(qrn_lowering *lo, const qrn_node *n, const qrn_cop *family,
+                              const qrn_binary_args *args) {
     qrn_val ins[2], out;
-    bool all_f32 = n->in[0]->dtype == QRN_DTYPE_F32 && n->in[1]->dtype == QRN_DTYPE_F32 &&
-                   n->out[0]->dtype == QRN_DTYPE_F32;
-    if (all_f32 || !raw_format(n->in[0]) || !raw_format(n->in[1]) || !raw_format(n->out[0]))
-        return QRN_E_UNSUPPORTED;
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
-    return qrn_lo_step(lo, &qrn_cop_binary, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
+    return qrn_lo_step(lo, family, QRN_DOMAIN_RAW, args, ins, 2, &out, 1, 0);
+}
+
+// Operands in common formats, not all of them f32.
+static bool all_raw(const qrn_node *n) {
+    bool all_f32 = n->in[0]->dtype == QRN_DTYPE_F32 && n->in[1]->dtype == QRN_DTYPE_F32 &&
+                   n->out[0]->dtype == QRN_DTYPE_F32;
+    return !all_f32 && raw_format(n->in[0]) && raw_format(n->in[1]) && raw_format(n->out[0]);
+}
+
+// Two tensors of one plain 32-bit type. A binder that fuses has integers of one width in all steps.
+static bool same_words(const qrn_lowering *lo, const qrn_tensor *a, const qrn_tensor *b) {
+    bool word = a->dtype == QRN_DTYPE_I32 || a->dtype == QRN_DTYPE_U32;
+    return word && a->dtype == b->dtype && !lo->opt->binder_fuses;
 }
 
 // Slopes for the indices of dimension 1 get the dimensions behind it.
@@ -178,8 +188,10 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
         args.op = binary_codes[qrn_node_u32(n, "operation", 0)].code;
     if (args.op >= QRN_LOGICAL_AND)
         return qrn_lo_generic(lo, &logic, n, &args);
+    bool words = same_words(lo, n->in[0], n->in[1]);
     if (args.op >= QRN_COMPARE_EQ)
-        return qrn_lo_generic(lo, &comparison, n, &args);
+        return words ? binary_step(lo, n, &qrn_cop_compare, &args)
+                     : qrn_lo_generic(lo, &comparison, n, &args);
     for (uint32_t x = 0; x < 2; x++) {
         qrn_status s = qrn_lower_byte_table(lo, n, x, &qrn_cop_binary, &args);
         if (s != QRN_E_UNSUPPORTED)
@@ -187,8 +199,9 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     }
     if (is_square(n, args.op))
         return lower_square(lo, n);
-    qrn_status s = lower_raw(lo, n, &args);
-    return s == QRN_E_UNSUPPORTED ? qrn_lo_generic(lo, &arithmetic, n, &args) : s;
+    if (all_raw(n) || (words && same_words(lo, n->in[0], n->out[0])))
+        return binary_step(lo, n, &qrn_cop_binary, &args);
+    return qrn_lo_generic(lo, &arithmetic, n, &args);
 }
 
 static qrn_status lower_prelu(qrn_lowering *lo, const qrn_node *n) {

@@ -62,14 +62,23 @@ static bool inputs_broadcast(const qrn_kcall *k) {
     return true;
 }
 
+// Plain 32-bit integers of one type.
+static bool same_words(const qrn_view *a, const qrn_view *b) {
+    return qrn_is_word(a) && a->dtype == b->dtype;
+}
+
 static const char *check_binary(const qrn_kcall *k, qrn_domain domain) {
     const qrn_binary_args *a = k->args;
-    QRN_NEED(a->op <= QRN_BINARY_PRELU, "unknown operation");
+    bool words = domain == QRN_DOMAIN_RAW && same_words(k->in[0], k->in[1]) &&
+                 same_words(k->in[0], k->out[0]);
+    bool bits = a->op >= QRN_BINARY_BIT_AND && a->op <= QRN_BINARY_SHIFT_RIGHT;
+    QRN_NEED(a->op <= QRN_BINARY_PRELU || (words && bits), "unknown operation");
     QRN_NEED(inputs_broadcast(k), "an input does not broadcast to the shape of out[0]");
     if (domain != QRN_DOMAIN_RAW)
         return qrn_chk_all_real(k, domain);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    QRN_NEED(qrn_io_supports(k->in[0]) && qrn_io_supports(k->in[1]) && qrn_io_supports(k->out[0]),
+    QRN_NEED(words || (qrn_io_supports(k->in[0]) && qrn_io_supports(k->in[1]) &&
+                       qrn_io_supports(k->out[0])),
              "an operand is not a float and not of 8 or 16 bits with one scale");
     return NULL;
 }
@@ -83,7 +92,9 @@ static const char *check_compare(const qrn_kcall *k, qrn_domain domain) {
     const qrn_binary_args *a = k->args;
     QRN_NEED(a->op >= QRN_COMPARE_EQ && a->op <= QRN_COMPARE_LE, "unknown operation");
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    QRN_NEED(qrn_chk_real(k->in[0], domain) && qrn_chk_real(k->in[1], domain),
+    QRN_NEED(domain == QRN_DOMAIN_RAW
+                 ? same_words(k->in[0], k->in[1])
+                 : qrn_chk_real(k->in[0], domain) && qrn_chk_real(k->in[1], domain),
              "an input is not of the domain's type");
     size_t elem = qrn_chk_elem(k->out[0]);
     QRN_NEED(elem == 1 || elem == 4, "out[0] is not of 8 or 32 bits");

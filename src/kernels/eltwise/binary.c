@@ -10,48 +10,20 @@
 #include "kernels/walk.h"
 
 #define T float
-#define O uint8_t
-#define FN compare_f32_u8
+#define FN compare_f32_ref
 #include "kernels/eltwise/compare.inc"
-#undef O
-#undef FN
-#define O int32_t
-#define FN compare_f32_i32
-#include "kernels/eltwise/compare.inc"
-#undef T
-#undef O
-#undef FN
 #define T double
-#define O uint8_t
-#define FN compare_f64_u8
+#define FN compare_f64_ref
 #include "kernels/eltwise/compare.inc"
-#undef O
-#undef FN
-#define O int32_t
-#define FN compare_f64_i32
-#include "kernels/eltwise/compare.inc"
-#undef T
-#undef O
-#undef FN
 #define T int64_t
-#define O uint8_t
-#define FN compare_i64_u8
+#define FN compare_i64_ref
 #include "kernels/eltwise/compare.inc"
-#undef O
-#undef FN
-#define O int32_t
-#define FN compare_i64_i32
+#define T int32_t
+#define FN compare_i32_ref
 #include "kernels/eltwise/compare.inc"
-
-static qrn_status compare_f32_ref(const qrn_kcall *k) {
-    return qrn_view_elem(k->out[0]) == 1 ? compare_f32_u8(k) : compare_f32_i32(k);
-}
-static qrn_status compare_f64_ref(const qrn_kcall *k) {
-    return qrn_view_elem(k->out[0]) == 1 ? compare_f64_u8(k) : compare_f64_i32(k);
-}
-static qrn_status compare_i64_ref(const qrn_kcall *k) {
-    return qrn_view_elem(k->out[0]) == 1 ? compare_i64_u8(k) : compare_i64_i32(k);
-}
+#define T uint32_t
+#define FN compare_u32_ref
+#include "kernels/eltwise/compare.inc"
 
 static bool truth(uint32_t op, bool a, bool b) {
     switch (op) {
@@ -94,6 +66,11 @@ static bool sums_of_q(const qrn_kcall *k) {
     return qrn_binary_q_plan(k, &unused);
 }
 
+// Operands of one plain 32-bit type; the compiler (ops/eltwise.c) lets no others come with them.
+static bool all_i32(const qrn_kcall *k) { return k->in[0]->dtype == QRN_DTYPE_I32; }
+static bool all_u32(const qrn_kcall *k) { return k->in[0]->dtype == QRN_DTYPE_U32; }
+static bool no_words(const qrn_kcall *k) { return !qrn_is_word(k->in[0]); }
+
 // clang-format off
 #define QUANTIZED(isa, ISA)                                                                        \
     {.name = "binary_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = sums_of_q, \
@@ -101,6 +78,11 @@ static bool sums_of_q(const qrn_kcall *k) {
 #define ROW(type, domain_, isa, ISA)                                                               \
     {.name = "binary_" #type "_" #isa, .domain = domain_, .needs = ISA,                            \
      .fn = qrn_binary_##type##_##isa, .tasks = tasks}
+#define IF_ROW(type, if_, isa, ISA)                                                                \
+    {.name = "binary_" #type "_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = if_,       \
+     .fn = qrn_binary_##type##_##isa, .tasks = tasks}
+#define RAW_ROWS(isa, ISA)                                                                         \
+    IF_ROW(i32, all_i32, isa, ISA), IF_ROW(u32, all_u32, isa, ISA), IF_ROW(raw, no_words, isa, ISA)
 
 static const qrn_kernel binary_rows[] = {
 #ifdef __x86_64__
@@ -112,8 +94,8 @@ static const qrn_kernel binary_rows[] = {
     ROW(i64, QRN_DOMAIN_I64, avx2, QRN_ISA_AVX2),
     QUANTIZED(avx512, QRN_ISA_AVX512),
     QUANTIZED(avx2, QRN_ISA_AVX2),
-    ROW(raw, QRN_DOMAIN_RAW, avx512, QRN_ISA_AVX512),
-    ROW(raw, QRN_DOMAIN_RAW, avx2, QRN_ISA_AVX2),
+    RAW_ROWS(avx512, QRN_ISA_AVX512),
+    RAW_ROWS(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     QUANTIZED(neon, QRN_ISA_NEON),
@@ -121,7 +103,7 @@ static const qrn_kernel binary_rows[] = {
     ROW(f32, QRN_DOMAIN_F32, ref, 0),
     ROW(f64, QRN_DOMAIN_F64, ref, 0),
     ROW(i64, QRN_DOMAIN_I64, ref, 0),
-    ROW(raw, QRN_DOMAIN_RAW, ref, 0),
+    RAW_ROWS(ref, 0),
 };
 QRN_FAMILY_ELEMENT_WISE(binary, sizeof(qrn_binary_args), 3);
 // clang-format on
@@ -130,22 +112,26 @@ QRN_FAMILY_ELEMENT_WISE(binary, sizeof(qrn_binary_args), 3);
 #define TRUTH(fn_, domain_, isa, ISA)                                                              \
     {.name = #fn_ "_" #isa, .domain = domain_, .needs = ISA, .fn = qrn_##fn_##_##isa,              \
      .tasks = tasks}
-#define COMPARES(isa, ISA)                                                                         \
-    TRUTH(compare_f32, QRN_DOMAIN_F32, isa, ISA), TRUTH(compare_f64, QRN_DOMAIN_F64, isa, ISA),    \
-    TRUTH(compare_i64, QRN_DOMAIN_I64, isa, ISA)
+#define COMPARE(type, domain_, if_, isa, ISA, fn_)                                                 \
+    {.name = "compare_" #type "_" #isa, .domain = domain_, .needs = ISA, .works = if_,             \
+     .fn = fn_##_##type##_##isa, .tasks = tasks}
+#define COMPARES(isa, ISA, fn)                                                                     \
+    COMPARE(f32, QRN_DOMAIN_F32, NULL, isa, ISA, fn),                                              \
+    COMPARE(f64, QRN_DOMAIN_F64, NULL, isa, ISA, fn),                                              \
+    COMPARE(i64, QRN_DOMAIN_I64, NULL, isa, ISA, fn),                                              \
+    COMPARE(i32, QRN_DOMAIN_RAW, all_i32, isa, ISA, fn),                                           \
+    COMPARE(u32, QRN_DOMAIN_RAW, all_u32, isa, ISA, fn)
 // clang-format on
 
 static const qrn_kernel compare_rows[] = {
 #ifdef __x86_64__
-    COMPARES(avx512, QRN_ISA_AVX512),
-    COMPARES(avx2, QRN_ISA_AVX2),
+    COMPARES(avx512, QRN_ISA_AVX512, qrn_compare),
+    COMPARES(avx2, QRN_ISA_AVX2, qrn_compare),
 #endif
 #ifdef __aarch64__
-    COMPARES(neon, QRN_ISA_NEON),
+    COMPARES(neon, QRN_ISA_NEON, qrn_compare),
 #endif
-    {.name = "compare_f32_ref", .domain = QRN_DOMAIN_F32, .fn = compare_f32_ref, .tasks = tasks},
-    {.name = "compare_f64_ref", .domain = QRN_DOMAIN_F64, .fn = compare_f64_ref, .tasks = tasks},
-    {.name = "compare_i64_ref", .domain = QRN_DOMAIN_I64, .fn = compare_i64_ref, .tasks = tasks},
+    COMPARES(ref, 0, compare),
 };
 QRN_FAMILY(compare, sizeof(qrn_binary_args));
 

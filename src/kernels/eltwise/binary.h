@@ -2,7 +2,8 @@
 //
 // Element-wise ops on two operands that broadcast to the shape of the output (any rank).
 //   binary   y = a op b, everything in the step's domain; in the RAW domain each operand in its own
-//            format, one of those that element_io.h knows, computed in double
+//            format, one of those that element_io.h knows, computed in double, or all three I32 or
+//            all U32, computed modulo 2^32
 //   compare  a op b -> 0 or 1 stored as such in out[0], whose elements have 1 or 4 bytes
 //   logical  truth of the stored values of in[0], in[1] (absent for NOT) -> stored 0 or 1; 1-byte
 //   types
@@ -35,7 +36,12 @@ typedef enum qrn_binary_op {
     QRN_LOGICAL_AND,
     QRN_LOGICAL_OR,
     QRN_LOGICAL_XOR,
-    QRN_LOGICAL_NOT
+    QRN_LOGICAL_NOT,
+    QRN_BINARY_BIT_AND, // these: integers only
+    QRN_BINARY_BIT_OR,
+    QRN_BINARY_BIT_XOR,
+    QRN_BINARY_SHIFT_LEFT, // a count that is negative or too large shifts every bit out
+    QRN_BINARY_SHIFT_RIGHT // of signed integers: copies of the sign come in
 } qrn_binary_op;
 
 typedef struct qrn_binary_args {
@@ -43,7 +49,12 @@ typedef struct qrn_binary_args {
 } qrn_binary_args;
 
 extern const qrn_family qrn_family_binary;  // F32, F64, I64, RAW
-extern const qrn_family qrn_family_compare; // F32, F64, I64
+extern const qrn_family qrn_family_compare; // F32, F64, I64; RAW: both operands I32 or both U32
 extern const qrn_family qrn_family_logical; // RAW
+
+// Is the view one of plain 32-bit integers?
+static inline bool qrn_is_word(const qrn_view *v) {
+    return v->dtype == QRN_DTYPE_I32 || v->dtype == QRN_DTYPE_U32;
+}
 
 #endif

@@ -72,6 +72,8 @@ static inline void qrn_pow_floats(const float *x, const float *e, float *y, size
 #define MOD(a, b) qrn_mod_float((double)(a), (double)(b))
 #define POW(a, b) qrn_pow_float((double)(a), (double)(b))
 #define IS_NAN(a) ((a) != (a))
+#define IS_NEGATIVE(a) ((a) < 0)
+#define BITS
 
 // Powers of floats may go another way than those of doubles.
 #define POWERS(p, q, y, n)                                                                         \

@@ -10,14 +10,18 @@
 qrn_status qrn_binary_f32_ref(const qrn_kcall *k);
 qrn_status qrn_binary_f64_ref(const qrn_kcall *k);
 qrn_status qrn_binary_raw_ref(const qrn_kcall *k);
-qrn_status qrn_binary_i64_ref(const qrn_kcall *k);
+#define QRN_BINARY_INTEGERS(isa)                                                                   \
+    qrn_status qrn_binary_i64_##isa(const qrn_kcall *k);                                           \
+    qrn_status qrn_binary_i32_##isa(const qrn_kcall *k);                                           \
+    qrn_status qrn_binary_u32_##isa(const qrn_kcall *k)
+QRN_BINARY_INTEGERS(ref);
+QRN_BINARY_INTEGERS(avx2);
+QRN_BINARY_INTEGERS(avx512);
 qrn_status qrn_binary_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_binary_f64_avx2(const qrn_kcall *k);
-qrn_status qrn_binary_i64_avx2(const qrn_kcall *k);
 qrn_status qrn_binary_raw_avx2(const qrn_kcall *k);
 qrn_status qrn_binary_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_binary_f64_avx512(const qrn_kcall *k);
-qrn_status qrn_binary_i64_avx512(const qrn_kcall *k);
 qrn_status qrn_binary_raw_avx512(const qrn_kcall *k);
 
 // Sums, differences and products of quantized values of 8 or 16 bits (binary_q.h).

@@ -17,6 +17,8 @@
     qrn_status qrn_compare_f32_##isa(const qrn_kcall *k);                                          \
     qrn_status qrn_compare_f64_##isa(const qrn_kcall *k);                                          \
     qrn_status qrn_compare_i64_##isa(const qrn_kcall *k);                                          \
+    qrn_status qrn_compare_i32_##isa(const qrn_kcall *k);                                          \
+    qrn_status qrn_compare_u32_##isa(const qrn_kcall *k);                                          \
     qrn_status qrn_logical_##isa(const qrn_kcall *k);                                              \
     qrn_status qrn_select_##isa(const qrn_kcall *k); /* conditions of 1 byte, or 4 and 4 */        \
     qrn_status qrn_float_test_##isa(const qrn_kcall *k)
