@@ -17,6 +17,7 @@ const qrn_pass qrn_passes[] = {
     {"pad", qrn_pass_pad, false, false},
     {"clamp", qrn_pass_clamp, false, true},
     {"swish", qrn_pass_swish, false, false},
+    {"bits", qrn_pass_bits, true, false},
     {"cancel", qrn_pass_cancel, false, false},
     {"attention", qrn_pass_attention, true, false}, // no value shares the memory of another yet
     {"transpose", qrn_pass_transpose, true, false},

@@ -159,6 +159,28 @@ def integer_types():
     yield case("BitwiseXor_wide", node("BitwiseXor", "a b", "y"), {
         "a": np.array([0x12345678, -1, -0x80000000, 0x7FFFFFFF], np.int32),
         "b": np.array([0x0F0F0F0F, 0x55555555, -1, -0x80000000], np.int32)})
+    for t in [np.int32, np.uint32, np.int8, np.uint16]:
+        info = np.iinfo(t)
+        some = ints(t, 5, 1, 37, low=info.min, high=info.max)
+        row = ints(t, 3, 1, low=info.min, high=info.max)
+        for op, of in [("And", np.bitwise_and), ("Or", np.bitwise_or), ("Xor", np.bitwise_xor)]:
+            name = f"Bitwise{op}_{np.dtype(t).name}"
+            yield case(f"{name}_spread", node(f"Bitwise{op}", "a b", "y"), {"a": some, "b": row},
+                       expected=[of(some, row)])
+            yield case(f"{name}_constant", node(f"Bitwise{op}", "a b", "y"), {"a": some},
+                       constants={"b": row}, expected=[of(some, row)])
+            yield case(f"{name}_constant_first", node(f"Bitwise{op}", "b a", "y"), {"a": some},
+                       constants={"b": row}, expected=[of(some, row)])
+        yield case(f"bits_of_bits_{np.dtype(t).name}", [
+            node("Add", "a b", "s"), node("BitwiseAnd", "a b", "x"), node("BitwiseOr", "x s", "z"),
+            node("BitwiseXor", "z x", "w"), node("BitwiseNot", "w", "y")], {"a": some, "b": row},
+            expected=[~(((some & row) | (some + row)) ^ (some & row))])
+    shifted = ints(np.uint32, 4, 35, low=0, high=2**32 - 1)
+    by = np.arange(35).astype(np.uint32)
+    for way, of in [("LEFT", np.left_shift), ("RIGHT", np.right_shift)]:
+        yield case(f"BitShift_{way}_all", node("BitShift", "a b", "y", direction=way),
+                   {"a": shifted, "b": by},
+                   expected=[np.where(by < 32, of(shifted, by % 32), 0).astype(np.uint32)])
     big = np.array([0xFFFFFFFF, 0x80000000, 5, 0], np.uint32)
     for op in ["Max", "Div", "Mod", "Greater"]:
         yield case(f"{op}_uint32_large", node(op, "a b", "y"),

@@ -4,7 +4,10 @@
 // quotients with powers of two; a AND b is looked up, six bits of each operand at a time, and
 // a OR b = a + b - (a AND b), a XOR b = a + b - 2 (a AND b). Everything is exact modulo 2^32.
 #include "frontend/onnx/import/math.h"
+#include "frontend/onnx/driver/internal.h"
 #include "frontend/onnx/import/table.h"
+
+#include "CPU/QnnCpuCommon.h"
 
 #include <string.h>
 
@@ -119,8 +122,11 @@ static qc_tensor *bit_and(ox_expr *e, qc_tensor *a, qc_tensor *b, unsigned bits)
 static qrn_status import_bitwise(ox_import *im, const ox_node *n) {
     ox_expr e;
     QRN_TRY(begin(im, n, 2, &e));
-    unsigned bits = ox_type_bits(ox_input(im, n, 0)->type);
-    qc_tensor *a = ox_operand(&e, 0), *b = ox_operand(&e, 1);
+    // Where all 32 bits cost no more than some of them (compiler pass "bits") it is all of them.
+    bool all = im->graph->client->backend_id == QNN_BACKEND_ID_CPU;
+    unsigned bits = all ? 32 : ox_type_bits(ox_input(im, n, 0)->type);
+    uint32_t second = ox_input(im, n, 0)->data ? 0 : 1; // a constant: the parts of b are folded
+    qc_tensor *a = ox_operand(&e, 1 - second), *b = ox_operand(&e, second);
     qc_tensor *both = bit_and(&e, a, b, bits > 32 ? 32 : bits);
     if (strcmp(n->op, "BitwiseAnd") == 0) {
         qc_tensor *zero = ox_constant(&e, 0);
