@@ -36,7 +36,8 @@ Libraries: `libQnnCpu.so`, `libQnnSystem.so` ([system.md](system.md)) and `libcd
 ([saver.md](saver.md)) done; `libQnnIr.so` writes [DLC files](dlc.md); `libQnnLpai.so`
 describes itself and rejects all else. The ONNX front end and `quern` ([onnx.md](onnx.md),
 [quern.md](quern.md)) done; ExecuTorch programs and their runner as
-[executorch.md](executorch.md) says. The execution provider for ONNX Runtime and the Python package
+[executorch.md](executorch.md) says. The execution provider for ONNX Runtime, `libquern_ort_qnn.so`
+that gives it the name QNN ([onnxruntime.md](onnxruntime.md#in-c-and-c)), the Python package
 ([python.md](python.md)), `libLiteRtDispatch_Quern.so` ([clients.md](clients.md#litert)) and
 `quern estimate` ([estimate.md](estimate.md)) and `quern quantize` ([quantize.md](quantize.md)) as
 their pages say. The `qnn-*` and `qairt-*` programs as [tools.md](tools.md), [dlc.md](dlc.md),

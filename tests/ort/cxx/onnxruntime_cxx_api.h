@@ -81,8 +81,26 @@ struct Env : Owner<92> {
     }
 };
 
+inline std::vector<std::string> GetAvailableProviders() {
+    char **names = nullptr;
+    int n = 0;
+    call(125, &names, &n);
+    std::vector<std::string> found(names, names + n);
+    call(126, names, n);
+    return found;
+}
+
 struct SessionOptions : Owner<100> {
     SessionOptions() { call(10, &p); }
+    void AppendExecutionProvider(const std::string &name,
+                                 const std::unordered_map<std::string, std::string> &options) {
+        std::vector<const char *> keys, values;
+        for (const auto &option : options) {
+            keys.push_back(option.first.c_str());
+            values.push_back(option.second.c_str());
+        }
+        call(216, p, name.c_str(), keys.data(), values.data(), keys.size());
+    }
     void AddConfigEntry(const char *key, const char *value) { call(130, p, key, value); }
     void AppendExecutionProvider_V2(Env &env, const std::vector<ConstEpDevice> &devices,
                                     const std::unordered_map<std::string, std::string> &options) {

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+//
+// An application in C++ as onnxruntime's page on the QNN provider prints it: the provider is
+// appended by its name. It prints whether the provider is listed, and two results: the second
+// from an environment of its own.
+//
+//   appended LIBRARY MODEL [before]      LIBRARY -: no option; before: the options come first
+#include "onnxruntime_cxx_api.h"
+
+#include <cstdio>
+
+static void print(Ort::Session &session) {
+    std::vector<float> image(64, 0.5f);
+    const int64_t shape[] = {1, 1, 8, 8};
+    const char *inputs[] = {"image"}, *outputs[] = {"probabilities"};
+    Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(0, 0);
+    Ort::Value input =
+        Ort::Value::CreateTensor<float>(memory, image.data(), image.size(), shape, 4);
+    auto result = session.Run(Ort::RunOptions{nullptr}, inputs, &input, 1, outputs, 1);
+    const float *p = result[0].GetTensorMutableData<float>();
+    for (int i = 0; i < 10; i++)
+        std::printf("%.6f%c", static_cast<double>(p[i]), i < 9 ? ' ' : '\n');
+}
+
+static void run(const char *library, const char *model) {
+    Ort::Env env = Ort::Env{ORT_LOGGING_LEVEL_ERROR, "Default"};
+    std::unordered_map<std::string, std::string> qnn_options;
+    if (library[0] != '-')
+        qnn_options["backend_path"] = library;
+    Ort::SessionOptions session_options;
+    session_options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
+    session_options.AppendExecutionProvider("QNN", qnn_options);
+    Ort::Session session(env, model, session_options);
+    print(session);
+}
+
+static void run_options_first(const char *library, const char *model) {
+    Ort::SessionOptions session_options;
+    session_options.AppendExecutionProvider("QNN", {{"backend_path", library}});
+    session_options.AddConfigEntry("session.disable_cpu_ep_fallback", "1");
+    Ort::Env env = Ort::Env{ORT_LOGGING_LEVEL_ERROR, "Default"};
+    Ort::Session session(env, model, session_options);
+    print(session);
+}
+
+int main(int argc, char **argv) {
+    if (argc != 3 && argc != 4)
+        return 2;
+    try {
+        for (const std::string &name : Ort::GetAvailableProviders())
+            if (name == "QNNExecutionProvider")
+                std::puts("listed");
+        (argc == 4 ? run_options_first : run)(argv[1], argv[2]);
+        run(argv[1], argv[2]);
+        Ort::SessionOptions other;
+        other.AppendExecutionProvider("NoSuchProvider", {});
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "%s\n", error.what());
+        return 1;
+    }
+    return 0;
+}
