@@ -13,6 +13,7 @@
 #include "core/version.h"
 
 #include "QnnOpDef.h"
+#include "Quern/QuernBackend.h"
 
 #include <stdatomic.h>
 #include <string.h>
@@ -98,9 +99,15 @@ static qrn_status start(qrn_api_backend *b, const QnnBackend_Config_t **config) 
 // Once for each library: values of the environment that mean nothing.
 static void warn_of_environment(qrn_api_log *log) {
     static atomic_bool done;
-    char line[256];
-    if (!log || atomic_exchange(&done, true))
+    char line[512];
+    const char *file = qrn_env_get(QRN_ENV_LOG);
+    if ((!log && !file) || atomic_exchange(&done, true))
         return;
+    if (file && qrn_log_file_error())
+        qrn_log(log, QNN_LOG_LEVEL_WARN,
+                "QUERN_LOG is '%.128s', which cannot be written (%s); expected a file, or - for "
+                "stderr",
+                file, strerror(qrn_log_file_error()));
     for (unsigned i = 0; qrn_env_problem(i, line, sizeof line); i++)
         qrn_log(log, QNN_LOG_LEVEL_WARN, "%s", line);
 }
@@ -150,11 +157,22 @@ static qrn_status set_config(qrn_api_backend *b, const QnnBackend_Config_t **con
     return QRN_OK;
 }
 
+// Are all options Quern's own? Those may change at any time.
+static bool only_own(const QnnBackend_Config_t **config) {
+    for (size_t i = 0; config && config[i]; i++) {
+        const QuernBackend_CustomConfig_t *custom = config[i]->customConfig;
+        if (config[i]->option != QNN_BACKEND_CONFIG_OPTION_CUSTOM || !custom ||
+            custom->magic != QUERN_BACKEND_CONFIG_MAGIC)
+            return false;
+    }
+    return config && config[0];
+}
+
 Qnn_ErrorHandle_t QnnBackend_setConfig(Qnn_BackendHandle_t backend,
                                        const QnnBackend_Config_t **config) {
     QRN_API_CALL;
     qrn_api_backend *b = qrn_pin_alone(QRN_KIND_BACKEND, backend);
-    if (b && qrn_this_backend.backend_fixed)
+    if (b && qrn_this_backend.backend_fixed && !only_own(config))
         return qrn_api_end_as(QNN_COMMON_ERROR_NOT_SUPPORTED,
                               QRN_FAIL(QRN_E_UNSUPPORTED,
                                        "%s: options of a backend are set when it is created",

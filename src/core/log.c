@@ -12,6 +12,7 @@
 #include "base/outfile.h"
 #include "base/report_text.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -23,12 +24,20 @@
 
 static pthread_once_t sink_once = PTHREAD_ONCE_INIT;
 static atomic_int sink = -1; // of QUERN_LOG
+static int sink_error;       // why it could not be opened
 
 static void sink_open(void) {
     const char *path = qrn_env_get(QRN_ENV_LOG);
     if (!path)
         return;
     sink = strcmp(path, "-") == 0 ? STDERR_FILENO : qrn_outfile_open_append(path);
+    if (sink < 0)
+        sink_error = errno;
+}
+
+int qrn_log_file_error(void) {
+    pthread_once(&sink_once, sink_open);
+    return sink_error;
 }
 
 __attribute__((destructor)) static void sink_close(void) {

@@ -49,6 +49,17 @@ def test_run_computes_and_names_the_device_and_the_precision(net, tmp_path, prec
 
 
 @gpu
+def test_trials_are_no_errors_of_the_log(tmp_path):
+    nodes = [h.make_node("QuantizeLinear", ["x", "s"], ["y"])]
+    net = model(tmp_path / "q.onnx", nodes, {"x": (T.FLOAT, [1, 4])}, {"y": (T.UINT8, [1, 4])},
+                {"s": np.float32(0.1)}, opset=21)
+    log = tmp_path / "log"
+    p = quern("check", net, "-b", "gpu", env={"QUERN_LOG": str(log)})
+    assert " rejected" in p.stdout and " trial: " in log.read_text()
+    assert " ERROR " not in log.read_text()
+
+
+@gpu
 def test_bench_names_the_device(net):
     text = ok("bench", net, "-b", "gpu", "--runs", "3", "--precision", "fp32").stdout
     assert "\ndevice " in text and "precision fp32" in text and "median" in text

@@ -165,15 +165,29 @@ def test_a_full_disk_is_noticed(tmp_path):
 @pytest.mark.parametrize("name, value, expected", [
     ("QUERN_THREADS", "many", "1 to 256"), ("QUERN_THREADS", "0", "1 to 256"),
     ("QUERN_ISA", "sse2", "avx2"), ("QUERN_VERBOSE", "dispatch,all", "compiled, dispatch"),
-    ("QUERN_DUMP_RUNS", "-1", "1 or more")])
+    ("QUERN_PASSES", "alias", "-winograd, "), ("QUERN_PASSES", "-alias,-no", "-winograd, "),
+    ("QUERN_LOG", "/no/such/folder/log", "- for stderr"), ("QUERN_DUMP_RUNS", "-1", "1 or more")])
 def test_a_variable_without_meaning_is_a_warning(tmp_path, name, value, expected):
     net = add_relu(tmp_path / "n.onnx")
     p = ok("run", net, "--random", env={name: value})
     (line,) = p.stderr.splitlines()
     assert line.startswith(f"quern: warning: {name} is '{value}'") and expected in line
     good = {"QUERN_THREADS": "2", "QUERN_ISA": "ref", "QUERN_VERBOSE": "dispatch,threads",
-            "QUERN_DUMP_RUNS": "3"}[name]
+            "QUERN_DUMP_RUNS": "3", "QUERN_PASSES": "-alias,-in_place",
+            "QUERN_LOG": str(tmp_path / "log")}[name]
     assert ok("run", net, "--random", env={name: good}).stderr == ""
+
+
+def test_the_warning_of_passes_lists_them_all(tmp_path):
+    text = open(os.path.join(os.path.dirname(__file__), "../../docs/passes.md")).read()
+    passes = {"-" + name for name in re.findall(r"^\| `(\w+)` \|", text, re.M)} | {"-all"}
+    p = ok("run", add_relu(tmp_path / "n.onnx"), "--random", env={"QUERN_PASSES": "x"})
+    assert len(passes) > 10 and set(re.findall(r"-\w+", p.stderr.split("list of")[1])) == passes
+
+
+def test_a_bad_api_version_is_named(tmp_path):
+    p = quern("run", add_relu(tmp_path / "n.onnx"), "--random", env={"QUERN_API_VERSION": "new"})
+    assert p.returncode == 1 and "QUERN_API_VERSION is 'new', expected a version" in p.stderr
 
 
 def test_trials_are_no_errors_of_the_log(tmp_path):

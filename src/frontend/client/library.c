@@ -4,6 +4,7 @@
 // every graph needs.
 #include "frontend/client/internal.h"
 
+#include "base/env.h"
 #include "base/mem.h"
 #include "base/soc.h"
 
@@ -166,8 +167,11 @@ static qrn_status take_table(qc_client *c, bool any_version) {
                         c->path);
     const QnnInterface_t **list = NULL;
     uint32_t n = 0;
+    const char *version = qrn_env_get(QRN_ENV_API_VERSION);
     if (get(&list, &n) != QNN_SUCCESS || !list)
-        return QRN_FAIL(QRN_E_INCOMPATIBLE, "%s gives no interface", c->path);
+        return QRN_FAIL(QRN_E_INCOMPATIBLE, "%s gives no interface%s%.32s%s", c->path,
+                        version ? ": QUERN_API_VERSION is '" : "", version ? version : "",
+                        version ? "', expected a version such as 2.37" : "");
     Qnn_Version_t newest = {0, 0, 0};
     for (uint32_t i = 0; i < n; i++) {
         const Qnn_Version_t v = list[i]->apiVersion.coreApiVersion;

@@ -4,18 +4,16 @@
 // client, so that the library's answers are those it would give to a graph that is kept.
 #include "frontend/client/internal.h"
 
-#include "GPU/QnnGpuCommon.h"
 #include "Quern/QuernBackend.h"
 
-// Says to Quern's libraries what the next contexts are for; other libraries do not know, and the
-// GPU library has options at its creation alone.
+// Says to Quern's libraries what the next contexts are for; other libraries do not know.
 static bool set_trials(const qc_client *c, bool on) {
     QuernBackend_CustomConfig_t trials = {QUERN_BACKEND_CONFIG_MAGIC, QUERN_BACKEND_OPTION_TRIALS,
                                           on};
     QnnBackend_Config_t custom = {.option = QNN_BACKEND_CONFIG_OPTION_CUSTOM,
                                   .customConfig = &trials};
     const QnnBackend_Config_t *configs[] = {&custom, NULL};
-    return c->is_quern && c->backend_id != QNN_BACKEND_ID_GPU && c->qnn.backendSetConfig &&
+    return c->is_quern && c->qnn.backendSetConfig &&
            c->qnn.backendSetConfig(c->backend, configs) == QNN_SUCCESS;
 }
 
