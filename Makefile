@@ -78,6 +78,10 @@ test-conformance: all ## all of ONNX's own cases through Quern's provider
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
 
+test-agreement: all ## all of ONNX's own cases: quern run and the provider must answer alike, to the bit
+	scripts/setup.sh test
+	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/agreement.py
+
 test-gpu-models: all ## the nine full networks on the GPU backend, with their budgets of launches
 	scripts/setup.sh test
 	QUERN_GPU_MODELS=full QUERN_BIN=build/bin/quern QUERN_LIB_DIR=build/lib \

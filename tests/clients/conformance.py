@@ -80,7 +80,7 @@ def attempt(provider, case, variant):
     return "pass", ""
 
 
-def serve(pipe, provider, cases):
+def serve(pipe, provider, cases, attempt):
     """A worker: one case at a time, with what the libraries say in a file."""
     os.environ["QUERN_LOG"] = "-"
     warnings.simplefilter("ignore")
@@ -100,9 +100,9 @@ def serve(pipe, provider, cases):
 class Worker:
     """A process and what it is doing; a new process where the old one died."""
 
-    def __init__(self, provider, cases):
+    def __init__(self, *given):
         self.start = lambda pipe: multiprocessing.get_context("fork").Process(
-            target=serve, args=(pipe, provider, cases), daemon=True)
+            target=serve, args=(pipe, *given), daemon=True)
         self.process = None
 
     def give(self, job):
@@ -131,10 +131,10 @@ class Worker:
             self.process = None
 
 
-def run_all(provider, cases, jobs, n_workers):
+def run_all(provider, cases, jobs, n_workers, attempt=attempt):
     """{(variant, case): (verdict, words)}"""
     jobs, done, busy = list(jobs)[::-1], {}, []
-    idle = [Worker(provider, cases) for _ in range(n_workers)]
+    idle = [Worker(provider, cases, attempt) for _ in range(n_workers)]
     while jobs or busy:
         while jobs and idle:
             busy.append(idle.pop())

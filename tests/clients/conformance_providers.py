@@ -54,10 +54,14 @@ class Provider:
     def versions(self):
         return f"onnx {onnx.__version__}, " + ", ".join(f"{p} {version(p)}" for p in self.packages)
 
-    def run(self, model, feeds, options):
+    def settings(self):
         so = self.ort.SessionOptions()
         so.intra_op_num_threads = 1
         so.log_severity_level = self.log_level
+        return so
+
+    def run(self, model, feeds, options):
+        so = self.settings()
         so.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
         so.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
         so.add_provider_for_devices(self.devices, options)

@@ -10,6 +10,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
+import agreement
 import conformance
 import onnx_cases
 from conformance_providers import PROVIDERS, Variant
@@ -28,6 +29,25 @@ def test_a_sample_of_the_cases_is_answered_as_listed(provider, package):
     assert done.returncode == 0, done.stdout + done.stderr
     left_out = "skipped without an OpenCL device: gpu" in done.stdout
     assert done.stdout.count(" pass") == len(PROVIDERS[provider].variants) - left_out
+
+
+def test_quern_run_and_the_provider_agree_on_a_sample():
+    host = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
+    if tuple(map(int, host.__version__.split(".")[:2])) < (1, 24):
+        pytest.skip("onnxruntime is older than 1.24")
+    program = PROGRAM.with_name("agreement.py")
+    done = subprocess.run([sys.executable, program, "--every", "97"], capture_output=True,
+                          text=True, timeout=600)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert " equal, " in done.stdout and ", 0 not as expected" in done.stdout
+
+
+@pytest.mark.parametrize("ours, theirs, words", [
+    ([1.0, 2.0], [1.0, 2.0], ""), ([np.nan, 2.0], [np.nan, 2.0], ""),
+    ([1.0, 2.0], [1.0, 2.5], "1 of 2 values, by up to 0.5"), ([1.0], [[1.0]], "(1,)")])
+def test_outputs_that_differ_are_seen(ours, theirs, words):
+    got = agreement.difference([np.float32(ours)], [np.float32(theirs)])
+    assert words in got and bool(got) == bool(words)
 
 
 # --- the judge

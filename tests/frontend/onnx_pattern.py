@@ -139,6 +139,16 @@ def softmaxes():
     plain = [node("Exp", "x", "e"), node("ReduceSum", "e axis", "s"), node("Div", "e s", "y")]
     for name, nodes in (("kept", kept), ("lost", lost), ("plain", plain)):
         yield fast_norm(f"softmax_{name}", nodes, x, c, expected=want, ops=1)
+    # Ranks of inner values that nobody declares follow from the input's.
+    yield case("softmax_undeclared", kept, {"x": x}, constants={"axis": c["axis"]}, expected=want,
+               ops=1)
+    deep = [node("Reshape", "z to", "x"), *kept]
+    used = {"to": np.array([2, 3, 9, 1]), "axis": c["axis"]}
+    yield case("softmax_other_rank", deep, {"z": x}, constants=used)
+    made = onnx.shape_inference.infer_shapes(case("", deep, {"z": x}, constants=used).model)
+    keep_info(made, "x")
+    yield stale(Case("softmax_stale_rank", made, [x], None), {"x": [2, 3, 9]},
+                "declares 3 dimensions for 'x', which has 4")
     yield fast_norm("softmax_inner_read", kept, x, c, "y e")
     yield fast_norm("softmax_other_axis", kept, x, {**c, "axis": np.array([1])})
     yield fast_norm("softmax_floor", lost, x, {**c, "low": number(3)})
@@ -320,6 +330,13 @@ def fast_norm(name, nodes, x, constants, outputs="y", expected=None, **limits):
                 constants={n: v for n, v in constants.items() if n in used}, **limits)
     made.model = onnx.shape_inference.infer_shapes(made.model)
     return made
+
+
+def keep_info(made, name):
+    """The model with the declared shape of one inner value."""
+    infos = [v for v in made.graph.value_info if v.name == name]
+    made.graph.ClearField("value_info")
+    made.graph.value_info.extend(infos)
 
 
 def stale(made, shapes, refusal):

@@ -350,6 +350,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     s = ox_end_budget(&im, s);
     qrn_spares_drop();
     qrn_strmap_clear(&im.declared);
+    qrn_strmap_clear(&im.ranks);
     if (s != QRN_OK) {
         qc_graph_destroy(graph);
         return s;

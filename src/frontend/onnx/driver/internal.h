@@ -29,6 +29,7 @@ struct ox_import {
     uint32_t n_dequantized;  // Dequantize ops so far
     uint32_t n_unfolded;     // constants that were not computed to stay within the budget
     qrn_strmap declared;     // names of the main graph to the ox_info with their shape
+    qrn_strmap ranks;        // names whose shape is not declared to their rank: ranks.c
     qrn_budget budget;       // of the whole model; its memory is the arena's
     bool memory_failed;      // qrn_failed_for_memory when it began
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
@@ -92,6 +93,9 @@ extern const ox_node ox_left_out;           // in the place of a node that is in
 qrn_status ox_note_declared(ox_import *im); // enters them, once
 // Type and dimensions that the main graph declares for a value; NULL: none.
 const ox_info *ox_declared(const ox_import *im, const char *name);
+// ranks.c: works the ranks of other values out, as far as ops say them.
+qrn_status ox_note_ranks(ox_import *im);
+int ox_rank_of(const ox_import *im, const char *name); // declared or worked out; -1: not known
 // assume.c: fails where a pattern that ends with this node was found by shapes that are not so.
 qrn_status ox_check_assumed(const ox_import *im, const ox_node *last);
 // What is to be imported in the place of a node: mostly the node itself, NULL: nothing.

@@ -121,8 +121,14 @@ static qrn_status unsqueeze(const ox_import *im, const ox_node *n, const shape *
 static qrn_status reduce(const ox_import *im, const ox_node *n, const shape *a, const shape *b,
                          shape *out) {
     bool keeps = ox_attr_int(n, "keepdims", 1) != 0;
+    int assumed = ox_rank_of(im, n->in[0]); // by which the pattern's axis was found
     uint32_t bits, n_axes;
     (void)b;
+    if (assumed >= 0 && assumed != (int)a->rank)
+        return ox_fail(im, n, QRN_E_SHAPE,
+                       "the model declares %d dimensions for '%s', which has %u; correct or remove "
+                       "its value_info",
+                       assumed, n->in[0], a->rank);
     QRN_TRY(axes_of(im, n, a->rank, &bits, &n_axes));
     out->rank = 0;
     for (uint32_t i = 0; i < a->rank; i++) {
@@ -180,7 +186,8 @@ static const struct {
 // The declaration of a value must be so, as far as it goes.
 static qrn_status compare(const ox_import *im, const ox_node *n, const shape *real) {
     const ox_info *info = ox_declared(im, n->out[0]);
-    bool fits = !info || info->rank == real->rank;
+    int rank = ox_rank_of(im, n->out[0]);
+    bool fits = rank < 0 || rank == (int)real->rank;
     for (uint32_t i = 0; fits && info && i < info->rank; i++)
         fits = info->dims[i] < 0 || info->dims[i] == real->dims[i];
     if (fits)

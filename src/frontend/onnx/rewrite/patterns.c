@@ -108,10 +108,10 @@ bool ox_match_reduces(const ox_import *im, ox_match *m, const ox_node *n) {
     else
         return false;
     if (axis >= 0) { // the end is where the declared rank says
-        const ox_info *x = ox_declared(im, n->in[0]);
-        if (!x || axis >= (int64_t)x->rank)
+        int rank = ox_rank_of(im, n->in[0]);
+        if (axis >= rank)
             return false;
-        axis -= (int64_t)x->rank;
+        axis -= rank;
         m->assumes = true;
     }
     if (axis < -OX_MAX_RANK)
@@ -236,6 +236,7 @@ qrn_status ox_find_patterns(ox_import *im) {
     im->assumes = qrn_arena_alloc(im->arena, (size_t)g->n_nodes * sizeof *im->assumes);
     if (!im->instead || !im->assumes)
         return ox_no_memory(im);
+    QRN_TRY(ox_note_ranks(im));
     // From the end: the largest pattern around a node is met first.
     for (uint32_t i = g->n_nodes; i-- > 0;) {
         const ox_node *last = &g->nodes[i];
