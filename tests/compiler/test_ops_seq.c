@@ -78,6 +78,11 @@ static void gqa_runs_whatever_its_check_accepts(void **state) {
     OP_ARGS(qrn_attention_args, .batch = {1, 2}, .rows = {3, 4}, .depth = 8, .width = 8,           \
             .q = {0, 192, 96, 32, 8, 1}, .y = {0, 192, 96, 32, 8, 1}, .scale = 0.5, __VA_ARGS__)
 
+#define QUANTIZED(...)                                                                             \
+    OP_ARGS(qrn_attention_args, .batch = {1, 2}, .rows = {3, 4}, .depth = 8, .width = 8,           \
+            .q = {0, 192, 96, 32, 8, 1}, .y = {0, 192, 96, 32, 8, 1}, .k = {0, 0, 40, 8, 1},       \
+            .v = {0, 0, 40, 8, 1}, .scale = 1.0, __VA_ARGS__)
+
 static void attention_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
@@ -94,6 +99,15 @@ static void attention_runs_whatever_its_check_accepts(void **state) {
                 OP_ARGS(qrn_attention_args, .batch = {1, 1}, .rows = {1, 40}, .keys = {70, 0},
                         .depth = 9, .width = 5, .q = {0, 0, 0, 0, 9, 1}, .y = {0, 0, 0, 0, 5, 1},
                         .k = {0, 0, 0, 9, 1}, .v = {0, 0, 0, 5, 1}, .scale = 1.0)),
+        OP_SEED(RAW,
+                "uq16[2,3,4,8]:t uq16[2,5,8]:t sq8[2,5,8]:t uq16[2,2,8]:t sq8[2,2,8]:t uq16[4,7]:t "
+                "> uq16[2,12,8]:t uq16[2,12,7]:t uq16[168]:t uq16[2,3,4,7]:t uq16[2,12,7]:t",
+                QUANTIZED(.keys = {5, 2}, .mask = {0, 0, 0, 0, 7, 1}, .more_k = {0, 0, 16, 8, 1},
+                          .more_v = {0, 0, 16, 8, 1})),
+        OP_SEED(RAW,
+                "uq8[2,3,4,8]:t uq8[2,5,8]:t uq8[2,5,8]:t > uq8[2,12,8]:t uq8[2,12,5]:t - - "
+                "uq8[2,12,5]:t",
+                QUANTIZED(.keys = {5, 0})),
     };
     OP_FUZZ(qrn_cop_attention, seeds, 6000);
 }
@@ -230,6 +244,25 @@ static void attention_needs_heads_and_caches_that_fit(void **state) {
         OP_SEED(F32, "f32[192] f32[2,2,8] f32[2,2,8] > f32[192]",
                 ATTENTION(.keys = {2, 0}, .k = {0, 0, 16, 8, 1}, .v = {0, 0, 16, 8, 1},
                           .causal = true)),
+        // quantized: scores that are missing or too few, a factor, keys of two formats
+        OP_SEED(RAW, "uq8[2,3,4,8]:t uq8[2,5,8]:t uq8[2,5,8]:t > uq8[2,12,8]:t",
+                QUANTIZED(.keys = {5, 0})),
+        OP_SEED(RAW,
+                "uq8[2,3,4,8]:t uq8[2,5,8]:t uq8[2,5,8]:t > uq8[2,12,8]:t uq8[2,12,4]:t - - "
+                "uq8[2,12,5]:t",
+                QUANTIZED(.keys = {5, 0})),
+        OP_SEED(RAW,
+                "uq8[2,3,4,8]:t uq8[2,5,8]:t uq8[2,5,8]:t - - uq8[4,5]:t > uq8[2,12,8]:t "
+                "uq8[2,12,5]:t - - uq8[2,12,5]:t",
+                QUANTIZED(.keys = {5, 0}, .mask = {0, 0, 0, 0, 5, 1})),
+        OP_SEED(RAW,
+                "uq8[2,3,4,8]:t uq8[2,5,8]:t uq8[2,5,8]:t > uq8[2,12,8]:t uq8[2,12,5]:t - - "
+                "uq8[2,12,5]:t",
+                QUANTIZED(.keys = {5, 0}, .causal = true)),
+        OP_SEED(RAW,
+                "uq16[2,3,4,8]:t uq16[2,5,8]:t sq8[2,5,8]:t uq8[2,2,8]:t sq8[2,2,8]:t > "
+                "uq16[2,12,8]:t uq16[2,12,7]:t - - uq16[2,12,7]:t",
+                QUANTIZED(.keys = {5, 2}, .more_k = {0, 0, 16, 8, 1}, .more_v = {0, 0, 16, 8, 1})),
     };
     OP_REFUSE(qrn_cop_attention, fused);
     OP_REFUSE(qrn_cop_gqa, gqa);

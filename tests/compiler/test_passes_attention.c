@@ -137,6 +137,81 @@ static void quantized_keys_are_not_transposed(void **state) {
     small_end(&g);
 }
 
+// As a quantizer writes it: heads in groups, a cache and new keys, scores divided by a number that
+// only their scale shows, a mask for all heads, a Transpose behind it.
+typedef struct cached {
+    Qnn_DataType_t cache;
+    uint32_t rows;
+    float scale; // of the divided scores, times 8
+} cached;
+
+static uint32_t words(Qnn_TensorType_t type, const uint32_t *shape, float scale, int32_t offset) {
+    return small_encoded(&g, type, QNN_DATATYPE_UFIXED_POINT_16, shape, scale, offset);
+}
+
+static uint32_t cached_keys(cached c) {
+    const bool bytes = c.cache == QNN_DATATYPE_UFIXED_POINT_8;
+    const float scale = bytes ? 0.02f : 0.0001f;
+    const int32_t offset = bytes ? -128 : -32768;
+    const uint32_t parts[] = {small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, c.cache,
+                                            SHAPE(HEADS, PAST, SIZE), scale, offset),
+                              small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, c.cache,
+                                            SHAPE(HEADS, c.rows, SIZE), scale, offset)};
+    uint32_t all = small_encoded(&g, QNN_TENSOR_TYPE_NATIVE, c.cache,
+                                 SHAPE(HEADS, PAST + c.rows, SIZE), scale, offset);
+    small_concat(&g, parts, 2, all, 1);
+    return all;
+}
+
+static void build_cached(cached c) {
+    const uint32_t n = PAST + c.rows;
+    const uint16_t eight = 65535;
+    uint32_t q = words(QNN_TENSOR_TYPE_APP_WRITE, SHAPE(HEADS, c.rows, SIZE), 0.0001f, -30000);
+    uint32_t k = cached_keys(c), v = cached_keys(c);
+    uint32_t kt = small_encoded(&g, QNN_TENSOR_TYPE_NATIVE, c.cache, SHAPE(HEADS, SIZE, n),
+                                g.tensors[k].v1.quantizeParams.scaleOffsetEncoding.scale,
+                                g.tensors[k].v1.quantizeParams.scaleOffsetEncoding.offset);
+    small_transpose(&g, k, kt, (const uint32_t[]){0, 2, 1});
+    uint32_t s = words(QNN_TENSOR_TYPE_NATIVE, SHAPE(HEADS, c.rows, n), 0.008f, -32000);
+    small_binary(&g, QNN_OP_MAT_MUL, q, kt, s);
+    uint32_t d = words(QNN_TENSOR_TYPE_NATIVE, SHAPE(HEADS, c.rows, n), c.scale / 8, -32000);
+    uint32_t root = small_constant(&g, QNN_DATATYPE_UFIXED_POINT_16, SHAPE(1), 8.0f / 65535, 0,
+                                   &eight, sizeof eight);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_DIVIDE, s, root, d);
+    uint32_t mask = words(QNN_TENSOR_TYPE_APP_WRITE, SHAPE(1, c.rows, n), 0.001f, -65535);
+    uint32_t sum = words(QNN_TENSOR_TYPE_NATIVE, SHAPE(HEADS, c.rows, n), 0.0013f, -50000);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, d, mask, sum);
+    uint32_t p = words(QNN_TENSOR_TYPE_NATIVE, SHAPE(HEADS, c.rows, n), 1.0f / 65535, 0);
+    small_unary(&g, QNN_OP_SOFTMAX, sum, p);
+    uint32_t y = words(QNN_TENSOR_TYPE_NATIVE, SHAPE(HEADS, c.rows, SIZE), 0.0001f, -33000);
+    small_binary(&g, QNN_OP_MAT_MUL, p, v, y);
+    uint32_t last = words(QNN_TENSOR_TYPE_APP_READ, SHAPE(c.rows, HEADS, SIZE), 0.0001f, -33000);
+    small_transpose(&g, y, last, (const uint32_t[]){1, 0, 2});
+}
+
+static uint32_t steps_of_cached(cached c) {
+    small_begin(&g);
+    build_cached(c);
+    small_pair runs = small_compare(&g); // equal to the byte
+    uint32_t n = runs.with.n_steps;
+    small_free(&runs.with);
+    small_free(&runs.without);
+    small_end(&g);
+    return n;
+}
+
+static void quantized_attention_is_one_step(void **state) {
+    (void)state;
+    const Qnn_DataType_t types[] = {QNN_DATATYPE_UFIXED_POINT_16, QNN_DATATYPE_UFIXED_POINT_8};
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(steps_of_cached((cached){types[i], 1, 0.008f}), 1);
+        assert_int_equal(steps_of_cached((cached){types[i], 3, 0.008f}), 1);
+        // a scaling that changes quantized values is a step; many rows are multiplied packed
+        assert_true(steps_of_cached((cached){types[i], 3, 0.009f}) > 1);
+        assert_true(steps_of_cached((cached){types[i], 17, 0.008f}) > 1);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(attention_is_one_step),
@@ -145,6 +220,7 @@ int main(void) {
         cmocka_unit_test(scores_that_somebody_wants_stay),
         cmocka_unit_test(a_binder_that_fuses_gets_the_parts),
         cmocka_unit_test(quantized_keys_are_not_transposed),
+        cmocka_unit_test(quantized_attention_is_one_step),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

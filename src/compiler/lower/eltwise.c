@@ -16,6 +16,7 @@
 #include "kernels/quantize.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 // An op's name, or an enumerator of a combined op, and the family's code for it.
@@ -136,6 +137,37 @@ static bool raw_format(const qrn_tensor *t) {
     return qrn_io_supports(&v);
 }
 
+static bool is_steady(const qrn_tensor *t) {
+    return (t->dtype == QRN_DTYPE_UQ16 || t->dtype == QRN_DTYPE_SQ16) && !t->updateable &&
+           t->format == QRN_FORMAT_DENSE && !t->has_dynamic && raw_format(t) &&
+           t->quant.shift == 0.0f && t->quant.scale > 0x1p-100f && t->quant.scale < 0x1p100f &&
+           abs(t->quant.offset) <= 65536;
+}
+
+// Is the node a product or quotient of 16-bit values and a number that leaves all of them as they
+// are, since the scale of the result follows the number? Attention divides its scores so.
+static bool only_scales(const qrn_node *n, uint32_t code) {
+    const qrn_tensor *x = n->in[0], *c = n->in[1], *y = n->out[0];
+    size_t count;
+    if ((code != QRN_BINARY_MUL && code != QRN_BINARY_DIV) || !is_steady(x) || !is_steady(y) ||
+        x->dtype != y->dtype || x->quant.offset != y->quant.offset || !qrn_tensor_is_static(c) ||
+        c->updateable || !c->data || !qrn_shape_count(&c->shape, &count) || count != 1 ||
+        c->shape.rank > x->shape.rank)
+        return false;
+    qrn_view v = static_view(c);
+    double real = qrn_view_real(&v, 0), ratio = (double)x->quant.scale / (double)y->quant.scale;
+    ratio = code == QRN_BINARY_MUL ? ratio * real : ratio / real;
+    // No value is more than 2^17 steps from 0: results are within a quarter of a step.
+    return fabs(ratio - 1.0) * 0x1p17 < 0.25;
+}
+
+static qrn_status lower_scaling(qrn_lowering *lo, const qrn_node *n) {
+    qrn_val in, out;
+    QRN_TRY(qrn_lo_tensor(lo, n->in[0], &in));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    return qrn_lo_step(lo, &qrn_cop_cast, QRN_DOMAIN_RAW, NULL, &in, 1, &out, 1, 0);
+}
+
 // One step on the tensors as they are.
 static qrn_status binary_step(qrn_lowering *lo, const qrn_node *n, const qrn_cop *family,
                               const qrn_binary_args *args) {
@@ -199,6 +231,8 @@ static qrn_status lower_binary(qrn_lowering *lo, const qrn_node *n) {
     }
     if (is_square(n, args.op))
         return lower_square(lo, n);
+    if (only_scales(n, args.op))
+        return lower_scaling(lo, n);
     if (all_raw(n) || (words && same_words(lo, n->in[0], n->out[0])))
         return binary_step(lo, n, &qrn_cop_binary, &args);
     return qrn_lo_generic(lo, &arithmetic, n, &args);

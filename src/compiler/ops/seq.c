@@ -6,6 +6,8 @@
 #include "base/fp16.h"
 #include "kernels/attention/attention.h"
 #include "kernels/buffer/buffer.h"
+#include "kernels/element_io.h"
+#include "kernels/gemm/epilogue/requant.h"
 #include "kernels/random/random.h"
 #include "kernels/recurrent/recurrent.h"
 #include "kernels/signal/stft.h"
@@ -244,7 +246,7 @@ static const char *check_segment(const qrn_kcall *k, uint32_t which) {
 
 // Floats; keys and values may be fp16.
 static bool has_attention_types(const qrn_kcall *k, qrn_domain domain) {
-    bool ok = domain == QRN_DOMAIN_F32 && k->out[0]->dtype == QRN_DTYPE_F32;
+    bool ok = domain == QRN_DOMAIN_F32 && k->out[0]->dtype == QRN_DTYPE_F32 && k->n_out == 1;
     for (uint32_t i = 0; i < k->n_in && ok; i++)
         if (k->in[i])
             ok = k->in[i]->dtype == QRN_DTYPE_F32 ||
@@ -252,11 +254,53 @@ static bool has_attention_types(const qrn_kcall *k, qrn_domain domain) {
     return ok;
 }
 
+// Quantized values of 8 or 16 bits with one scale, whose reals are those of requant.h and
+// element_io.h alike.
+static bool is_attention_q(const qrn_view *v) {
+    return v && qrn_io_supports(v) && qrn_dtype_is_fixed(v->dtype) && v->quant->shift == 0.0f &&
+           v->quant->offset >= -QRN_REQUANT_OFFSET_MAX &&
+           v->quant->offset <= QRN_REQUANT_OFFSET_MAX;
+}
+
+#define MAX_SUM (1 << 24) // products: 2^36 each, and their sum fits 64 bits
+
+// Operands of a quantized attention, and what is between its steps.
+static const char *check_attention_q(const qrn_kcall *k) {
+    const qrn_attention_args *a = k->args;
+    size_t keys = (size_t)a->keys[0] + a->keys[1], scores = keys;
+    const uint32_t others[] = {a->batch[0], a->batch[1], a->rows[0], a->rows[1]};
+    QRN_NEED(k->n_out == QRN_ATT_OUT, "quantized attention has not 5 outputs");
+    QRN_NEED(!k->out[QRN_ATT_MASKED] == !qrn_chk_in(k, QRN_ATT_MASK),
+             "scores with a mask are missing, or too many");
+    for (uint32_t i = 0; i < k->n_in; i++)
+        QRN_NEED(!k->in[i] || is_attention_q(k->in[i]), "an input is not quantized by one scale");
+    for (uint32_t i = QRN_ATT_MORE_K; i <= QRN_ATT_MORE_V; i++)
+        QRN_NEED(!qrn_chk_in(k, i) ||
+                     qrn_chk_same_format(k->in[i], k->in[i - QRN_ATT_MORE_K + QRN_ATT_K]),
+                 "keys or values in two places differ in type or encoding");
+    QRN_NEED(a->scale == 1.0 && !a->causal && a->rule == QRN_FP16_OFF,
+             "an attribute of floats is set");
+    QRN_NEED(keys <= MAX_SUM && a->depth <= MAX_SUM, "so many multiply-adds may overflow");
+    for (uint32_t i = 0; i < 4; i++)
+        QRN_NEED(qrn_mul_size(scores, others[i], &scores), "more scores than memory can hold");
+    for (uint32_t i = 0; i < k->n_out; i++)
+        QRN_NEED(!k->out[i] || (is_attention_q(k->out[i]) &&
+                                (i == QRN_ATT_Y || qrn_view_count(k->out[i]) == scores)),
+                 "an output is not quantized by one scale, or not one number for each score");
+    QRN_NEED(k->out[QRN_ATT_PRODUCTS] && k->out[QRN_ATT_WEIGHTS],
+             "products or weights are missing");
+    QRN_NEED(!k->out[QRN_ATT_SCALED] ||
+                 k->out[QRN_ATT_SCALED]->dtype == k->out[QRN_ATT_PRODUCTS]->dtype,
+             "products are read as another type");
+    return NULL;
+}
+
 static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
     const qrn_attention_args *a = k->args;
     const qrn_view *mask = qrn_chk_in(k, QRN_ATT_MASK);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    QRN_NEED(has_attention_types(k, domain), "an operand is not a float32, nor keys in float16");
+    QRN_NEED(domain == QRN_DOMAIN_RAW || has_attention_types(k, domain),
+             "an operand is not a float32, nor keys in float16");
     QRN_NEED(a->batch[0] && a->batch[1] && a->rows[0] && a->rows[1] && a->keys[0] && a->depth &&
                  a->width,
              "a size is 0");
@@ -277,7 +321,7 @@ static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(!mask || is_inside(mask, a->mask, QRN_ATT_ROW_STRIDES, m),
              "a stride leads out of the mask");
     QRN_NEED(!a->causal || a->rows[1] <= keys, "fewer keys than queries in a causal op");
-    return NULL;
+    return domain == QRN_DOMAIN_RAW ? check_attention_q(k) : NULL;
 }
 
 static const char *check_rotary(const qrn_kcall *k, qrn_domain domain) {
@@ -387,7 +431,7 @@ const qrn_cop qrn_cop_gru = {QRN_COP_HEAD(gru),       QRN_COP_ATTRS(gru_attrs),
 const qrn_cop qrn_cop_gqa = {QRN_COP_HEAD(gqa), QRN_COP_ATTRS(gqa_attrs), QRN_COP_IN(3, 7, 7),
                              QRN_COP_OUT(1, 3, 1), .check = check_gqa};
 const qrn_cop qrn_cop_attention = {QRN_COP_HEAD(attention), QRN_COP_ATTRS(attention_attrs),
-                                   QRN_COP_IN(3, QRN_ATT_IN, 7), QRN_COP_OUT(1, 1, 1),
+                                   QRN_COP_IN(3, QRN_ATT_IN, 7), QRN_COP_OUT(1, QRN_ATT_OUT, 1),
                                    .check = check_attention};
 const qrn_cop qrn_cop_rotary = {QRN_COP_HEAD(rotary), QRN_COP_ATTRS(rotary_attrs),
                                 QRN_COP_IN(3, 4, 7), QRN_COP_OUT(1, 1, 1), .check = check_rotary};

@@ -4,9 +4,12 @@
 // which reads queries, keys and values where they lie (strided.h) and keys in up to two places, and
 // writes its result in the order that a Transpose behind it would give it. Only where nobody else
 // reads what is between. What is not read any more goes.
+// Quantized values: the same without scaling, for few rows of queries; with more, packed matmuls
+// are faster. What is between stays as outputs of the step, whose encodings it needs.
 #include "compiler/passes/strided.h"
 
 #include "kernels/attention/attention.h"
+#include "kernels/convert.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/gemm/matmul/matmul.h"
 #include "kernels/move/join.h"
@@ -24,7 +27,10 @@ typedef struct pattern {
     double scale;
     qrn_val mask;         // added to the scores, or QRN_VAL_NONE
     qrn_shape mask_shape; // of the scores where it is added
+    qrn_val scaled;       // what is added to it, or the softmax reads
+    qrn_val masked;       // the sum, or QRN_VAL_NONE
     uint32_t last;        // step whose result is written: the product, or a Transpose behind it
+    qrn_domain domain;    // F32, or RAW: quantized values
 } pattern;
 
 typedef struct finder {
@@ -64,6 +70,13 @@ static bool only_reshapes(const qrn_cstep *s) {
            (s->op == &qrn_cop_reshape && !((const qrn_reshape_args *)s->args)->read_shape);
 }
 
+// Are the quantized values of a score those of another, maybe with another encoding?
+static bool keeps_scores(const finder *f, const qrn_cstep *s) {
+    return only_reshapes(s) ||
+           (s->op == &qrn_cop_cast && s->domain == QRN_DOMAIN_RAW &&
+            qrn_dtype_is_fixed(value(f, s->out[0])->dtype) && qrn_pass_copies(f->lo, s));
+}
+
 static uint32_t last_dim(const finder *f, qrn_val v) {
     const qrn_shape *s = &value(f, v)->shape;
     return s->rank ? s->dims[s->rank - 1] : 0;
@@ -71,18 +84,18 @@ static uint32_t last_dim(const finder *f, qrn_val v) {
 
 // --- finding it
 
-static bool is_matmul(const finder *f, const qrn_cstep *s) {
+static bool is_matmul(const finder *f, const qrn_cstep *s, qrn_domain domain) {
     const qrn_matmul_args *m = s->args;
-    return s->op == &qrn_cop_matmul && s->domain == QRN_DOMAIN_F32 &&
-           qrn_pass_plain(f->lo->cg, s) && !m->transpose_a && !m->flat && !m->clamp.on &&
+    return s->op == &qrn_cop_matmul && s->domain == domain && qrn_pass_plain(f->lo->cg, s) &&
+           !m->transpose_a && !m->flat && !m->clamp.on &&
            (s->n_in < 3 || s->in[2] == QRN_VAL_NONE) && value(f, s->in[0])->shape.rank >= 2 &&
            value(f, s->in[1])->shape.rank >= 2 &&
            value(f, s->in[0])->shape.rank <= value(f, s->out[0])->shape.rank;
 }
 
 // A sum of scores, which are operand *scores, and a mask.
-static bool is_masking(const finder *f, const qrn_cstep *s, uint32_t scores) {
-    return s->op == &qrn_cop_binary && s->domain == QRN_DOMAIN_F32 &&
+static bool is_masking(const finder *f, const qrn_cstep *s, uint32_t scores, qrn_domain domain) {
+    return s->op == &qrn_cop_binary && s->domain == domain &&
            ((const qrn_binary_args *)s->args)->op == QRN_BINARY_ADD &&
            count_of(f, s->in[scores]) == count_of(f, s->out[0]) &&
            value(f, s->in[scores])->shape.rank == value(f, s->out[0])->shape.rank;
@@ -96,24 +109,27 @@ static bool find_scores(const finder *f, pattern *a, qrn_val v, uint32_t keys, u
         !qrn_pass_plain(f->lo->cg, step(f, at)))
         return false;
     const qrn_cstep *s = step(f, at);
-    if (is_matmul(f, s)) {
+    if (is_matmul(f, s, a->domain)) {
         a->scores = at;
         return true;
     }
-    if (only_reshapes(s))
+    if (keeps_scores(f, s))
         return find_scores(f, a, s->in[0], keys, way - 1);
     if (qrn_pass_scales(f->lo, s, &floats, &factor)) {
         a->scale *= factor;
         return find_scores(f, a, s->in[floats], keys, way - 1);
     }
     for (uint32_t i = 0; i < 2 && a->mask == QRN_VAL_NONE && a->scale == 1.0; i++) {
-        if (!is_masking(f, s, i))
+        if (!is_masking(f, s, i, a->domain))
             continue;
         a->mask = s->in[1 - i];
+        a->scaled = s->in[i];
+        a->masked = s->out[0];
         a->mask_shape = value(f, s->out[0])->shape;
         if (f->uses[a->mask].last_write <= at && find_scores(f, a, s->in[i], keys, way - 1))
             return true;
-        a->mask = QRN_VAL_NONE;
+        a->mask = a->masked = QRN_VAL_NONE;
+        a->scaled = step(f, a->softmax)->in[0];
         a->scale = 1.0;
     }
     return false;
@@ -162,7 +178,7 @@ static bool find_product(const finder *f, pattern *a, uint32_t keys) {
         const qrn_cstep *s = at == UINT32_MAX ? NULL : step(f, at);
         if (!s || !qrn_pass_plain(f->lo->cg, s))
             return false;
-        if (is_matmul(f, s)) {
+        if (is_matmul(f, s, a->domain)) {
             a->product = at;
             return s->in[0] == v && s->in[1] != v;
         }
@@ -191,9 +207,15 @@ static void find_last(const finder *f, pattern *a) {
 static bool find(const finder *f, uint32_t softmax, pattern *a) {
     const qrn_cstep *s = step(f, softmax);
     const qrn_softmax_args *args = s->args;
-    *a = (pattern){.softmax = softmax, .mask = QRN_VAL_NONE, .scale = 1.0};
-    if (s->domain != QRN_DOMAIN_F32 || !qrn_pass_plain(f->lo->cg, s) || args->log ||
-        args->beta != 1.0f || args->axis + 1 != value(f, s->in[0])->shape.rank)
+    *a = (pattern){.softmax = softmax,
+                   .mask = QRN_VAL_NONE,
+                   .scaled = s->in[0],
+                   .masked = QRN_VAL_NONE,
+                   .scale = 1.0,
+                   .domain = s->domain};
+    if ((s->domain != QRN_DOMAIN_F32 && s->domain != QRN_DOMAIN_RAW) ||
+        !qrn_pass_plain(f->lo->cg, s) || args->log || args->beta != 1.0f ||
+        args->axis + 1 != value(f, s->in[0])->shape.rank)
         return false;
     uint32_t keys = last_dim(f, s->in[0]);
     if (!find_scores(f, a, s->in[0], keys, MAX_WAY) || !find_product(f, a, keys))
@@ -435,11 +457,12 @@ static bool make_args(const finder *f, const pattern *a, const operands *o,
     loops l;
     const qrn_cstep *scores = step(f, a->scores), *product = step(f, a->product);
     uint32_t keys = last_dim(f, scores->out[0]);
-    *args = (qrn_attention_args){.scale = a->scale * o->q.scale * o->k.scale,
-                                 .depth = last_dim(f, scores->in[0]),
-                                 .width = last_dim(f, product->out[0]),
-                                 .keys = {keys, 0},
-                                 .rule = f->lo->cg->half};
+    *args =
+        (qrn_attention_args){.scale = a->scale * o->q.scale * o->k.scale,
+                             .depth = last_dim(f, scores->in[0]),
+                             .width = last_dim(f, product->out[0]),
+                             .keys = {keys, 0},
+                             .rule = a->domain == QRN_DOMAIN_RAW ? QRN_FP16_OFF : f->lo->cg->half};
     if (o->q.n_parts != 1 || o->mask.n_parts != 1 || o->mask.scale != 1.0 || o->v.scale != 1.0 ||
         o->k.n_parts != o->v.n_parts || (o->k.n_parts == 2 && o->k.joined[0] != o->v.joined[0]))
         return false;
@@ -466,6 +489,41 @@ static qrn_strided_value see(const finder *f, look how, qrn_val v) {
     return how == AT_OPERANDS ? qrn_strided_itself(f->lo->cg, v) : qrn_strided_of(&w, v);
 }
 
+// Are all parts of a quantized operand in its format, one that the step knows?
+static bool keeps_format(const finder *f, qrn_val v, const qrn_strided_value *seen) {
+    const qrn_cvalue *x = value(f, v);
+    bool same = qrn_dtype_is_fixed(x->dtype) && x->quant.kind == QRN_QUANT_TENSOR &&
+                x->quant.shift == 0.0f && qrn_cvalue_elem(x) <= 2;
+    for (uint32_t i = 0; seen && i < seen->n_parts && same; i++) {
+        const qrn_cvalue *base = value(f, seen->parts[i].base);
+        same = base->dtype == x->dtype && qrn_quant_equal(&base->quant, &x->quant);
+    }
+    return same;
+}
+
+static bool same_format(const finder *f, qrn_val a, qrn_val b) {
+    return value(f, a)->dtype == value(f, b)->dtype &&
+           qrn_quant_equal(&value(f, a)->quant, &value(f, b)->quant);
+}
+
+static bool keeps_formats(const finder *f, const pattern *a, const operands *o) {
+    const qrn_cstep *scores = step(f, a->scores), *product = step(f, a->product);
+    const qrn_cstep *softmax = step(f, a->softmax);
+    const qrn_val between[] = {scores->out[0], a->scaled, softmax->in[0], softmax->out[0],
+                               product->out[0]};
+    for (uint32_t i = 0; i < sizeof between / sizeof *between; i++)
+        if (!keeps_format(f, between[i], NULL))
+            return false;
+    bool masked = a->mask != QRN_VAL_NONE;
+    return keeps_format(f, scores->in[0], &o->q) && keeps_format(f, scores->in[1], &o->k) &&
+           keeps_format(f, product->in[1], &o->v) &&
+           (!masked ||
+            (keeps_format(f, a->mask, &o->mask) && same_format(f, a->masked, softmax->in[0]))) &&
+           value(f, a->scaled)->dtype == value(f, scores->out[0])->dtype &&
+           same_format(f, softmax->out[0], product->in[0]) &&
+           same_format(f, product->out[0], step(f, a->last)->out[0]);
+}
+
 static bool see_all(const finder *f, const pattern *a, look how, operands *o,
                     qrn_attention_args *args) {
     const qrn_cstep *scores = step(f, a->scores), *product = step(f, a->product);
@@ -476,8 +534,10 @@ static bool see_all(const finder *f, const pattern *a, look how, operands *o,
                   a->mask == QRN_VAL_NONE ? scores->in[0] : a->mask);
     if (a->mask == QRN_VAL_NONE)
         o->mask.scale = 1.0;
+    bool few_only = how == AT_CACHES || a->domain == QRN_DOMAIN_RAW;
     return make_args(f, a, o, args) &&
-           (how != AT_CACHES || (uint64_t)args->rows[0] * args->rows[1] <= QRN_ATT_FEW);
+           (!few_only || (uint64_t)args->rows[0] * args->rows[1] <= QRN_ATT_FEW) &&
+           (a->domain == QRN_DOMAIN_F32 || keeps_formats(f, a, o));
 }
 
 static qrn_status fuse(const finder *f, const pattern *a, const operands *o,
@@ -498,11 +558,24 @@ static qrn_status fuse(const finder *f, const pattern *a, const operands *o,
         [QRN_ATT_MASK] = a->mask == QRN_VAL_NONE ? QRN_VAL_NONE : o->mask.parts[0].base};
     memcpy(in, all, sizeof all);
     s->op = &qrn_cop_attention;
-    s->domain = QRN_DOMAIN_F32;
+    s->domain = a->domain;
     s->args = copy;
     s->in = in;
     s->n_in = QRN_ATT_IN;
     s->node = step(f, a->product)->node;
+    if (a->domain == QRN_DOMAIN_RAW) {
+        qrn_val products = step(f, a->scores)->out[0];
+        bool alike = same_format(f, products, a->scaled);
+        const qrn_val out[QRN_ATT_OUT] = {[QRN_ATT_Y] = s->out[0],
+                                          [QRN_ATT_PRODUCTS] = products,
+                                          [QRN_ATT_SCALED] = alike ? QRN_VAL_NONE : a->scaled,
+                                          [QRN_ATT_MASKED] = a->masked,
+                                          [QRN_ATT_WEIGHTS] = step(f, a->softmax)->out[0]};
+        s->out = qrn_arena_copy(arena, out, sizeof out);
+        s->n_out = QRN_ATT_OUT;
+        if (!s->out)
+            return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", f->lo->graph->name);
+    }
     qrn_cstep *next = a->last + 1 < f->lo->cg->n_steps ? s + 1 : NULL;
     if (next && rounds_in_place(next, s->out[0])) // done already
         qrn_pass_drop(next);

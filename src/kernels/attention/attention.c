@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // The attention family: the definition, and when which row runs.
-#include "kernels/attention/attention_rows.h"
+#include "kernels/attention/attention_q.h"
 
 #include "base/cpu.h"
 #include "kernels/walk.h"
@@ -135,6 +135,10 @@ size_t qrn_attention_few_scratch(const qrn_kcall *k) {
     {.name = "attention_many_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = is_many,     \
      .fn = qrn_attention_many_##isa, .tasks = qrn_attention_many_tasks,                            \
      .scratch = qrn_attention_many_scratch}
+#define QUANTIZED(isa, ISA)                                                                        \
+    {.name = "attention_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                          \
+     .works = qrn_attention_q_works, .fn = qrn_attention_q_##isa, .tasks = qrn_attention_q_tasks,  \
+     .scratch = qrn_attention_q_scratch}
 
 static const qrn_kernel attention_rows[] = {
 #ifdef __x86_64__
@@ -142,13 +146,18 @@ static const qrn_kernel attention_rows[] = {
     FEW(avx2, QRN_ISA_AVX2),
     MANY(avx512, QRN_ISA_AVX512),
     MANY(avx2, QRN_ISA_AVX2),
+    QUANTIZED(avx512vnni, QRN_ISA_AVX512VNNI),
+    QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FEW(neon, QRN_ISA_NEON),
     MANY(neon, QRN_ISA_NEON),
+    QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     {.name = "attention_ref", .domain = QRN_DOMAIN_F32, .fn = attention_ref, .tasks = ref_tasks,
      .scratch = ref_scratch},
+    {.name = "attention_q_ref", .domain = QRN_DOMAIN_RAW, .fn = qrn_attention_q_ref,
+     .tasks = qrn_attention_q_ref_tasks},
 };
 QRN_FAMILY(attention, sizeof(qrn_attention_args));
 // clang-format on

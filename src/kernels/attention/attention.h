@@ -21,6 +21,12 @@
 //           -infinity for all of them, is 0 (fp16 of wide range: scores below -1e5). With an fp16
 //           rule operands are rounded as they are read, and the sum, its product with the scale,
 //           the score and the result are rounded; weights are not.
+//           RAW: all are quantized values of 8 or 16 bits with one scale, those of both places of
+//           keys with the same. y is to the bit what matmul, sum with the mask, softmax and matmul
+//           make one after the other; out[1..4] have the encodings of what is between, and their
+//           memory is the kernel's: [batch][row][key] of products, of the same quantized values
+//           read with another scale (absent: with their own), of the sum (absent without a mask)
+//           and of weights. scale is 1, causal and rule are not set.
 #ifndef QRN_KERNELS_ATTENTION_ATTENTION_H
 #define QRN_KERNELS_ATTENTION_ATTENTION_H
 
@@ -44,6 +50,7 @@ enum { QRN_ATT_FIRST, QRN_ATT_BATCH0, QRN_ATT_BATCH1 };
 enum { QRN_ATT_ROW0 = 3, QRN_ATT_ROW1, QRN_ATT_COL, QRN_ATT_ROW_STRIDES };
 enum { QRN_ATT_KEY = 3, QRN_ATT_KEY_COL, QRN_ATT_KEY_STRIDES };
 enum { QRN_ATT_Q, QRN_ATT_K, QRN_ATT_V, QRN_ATT_MORE_K, QRN_ATT_MORE_V, QRN_ATT_MASK, QRN_ATT_IN };
+enum { QRN_ATT_Y, QRN_ATT_PRODUCTS, QRN_ATT_SCALED, QRN_ATT_MASKED, QRN_ATT_WEIGHTS, QRN_ATT_OUT };
 
 typedef struct qrn_attention_args {
     uint32_t batch[2]; // matrices of keys
@@ -59,7 +66,7 @@ typedef struct qrn_attention_args {
     uint32_t rule; // qrn_fp16_rule; OFF and AS_F32: nothing is rounded
 } qrn_attention_args;
 
-extern const qrn_family qrn_family_attention; // F32
+extern const qrn_family qrn_family_attention; // F32, RAW
 extern const qrn_family qrn_family_gqa;       // F32, F64; in[6] of any integer type
 extern const qrn_family qrn_family_rotary;    // F32, F64; in[3] of any integer type
 

@@ -50,7 +50,7 @@ static bool elements_lie_together(const qrn_kcall *k) {
 
 // Encodings for which floats are good enough: distances that are whole numbers of a sensible size,
 // results that fit, and reals whose own rounding is nothing beside that of floats.
-static bool q_works(const qrn_kcall *k) {
+bool qrn_softmax_q_works(const qrn_kcall *k) {
     const qrn_softmax_args *a = k->args;
     const qrn_quant *x = k->in[0]->quant, *y = k->out[0]->quant;
     double step = (double)a->beta * (double)x->scale;
@@ -60,7 +60,7 @@ static bool q_works(const qrn_kcall *k) {
            fabs((double)y->offset) < 1 << 20;
 }
 
-static size_t q_scratch(const qrn_kcall *k) {
+size_t qrn_softmax_q_scratch(const qrn_kcall *k) {
     // The largest number of elements need not be the one that takes most room.
     size_t n = k->in[0]->dims[k->in[0]->rank - 1], few = n < QRN_SOFTMAX_FEW ? n : QRN_SOFTMAX_FEW;
     size_t one = qrn_softmax_room(n), several = QRN_SOFTMAX_ROWS * qrn_softmax_room(few);
@@ -69,8 +69,9 @@ static size_t q_scratch(const qrn_kcall *k) {
 
 // clang-format off
 #define QUANTIZED(isa, ISA)                                                                        \
-    {.name = "softmax_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA, .works = q_works,   \
-     .fn = qrn_softmax_q_##isa, .tasks = tasks, .scratch = q_scratch}
+    {.name = "softmax_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                            \
+     .works = qrn_softmax_q_works,                                                                 \
+     .fn = qrn_softmax_q_##isa, .tasks = tasks, .scratch = qrn_softmax_q_scratch}
 #define FAST(isa, ISA)                                                                             \
     {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                          \
      .works = elements_lie_together,                                                               \

@@ -16,6 +16,10 @@ qrn_status qrn_softmax_q_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_q_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_q_neon(const qrn_kcall *k);
 
+// Can a vector row compute this softmax of quantized values, and the room that it takes.
+bool qrn_softmax_q_works(const qrn_kcall *k);
+size_t qrn_softmax_q_scratch(const qrn_kcall *k);
+
 // A vector row on quantized values does several rows of few elements at a time, each in room for
 // whole vectors.
 #define QRN_SOFTMAX_ROWS 8

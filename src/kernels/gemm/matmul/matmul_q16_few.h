@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// Matmul of up to four rows of 16-bit values by such of 16 bits, which are read where they lie: a
-// RAW row of the matmul family, for attention on a cache. Results are those of requant.h to the
-// bit.
+// Matmul of up to four rows of 16-bit values by such of 8 or 16 bits, which are read where they
+// lie: a RAW row of the matmul family, for attention on a cache. Results are those of requant.h to
+// the bit.
 #ifndef QRN_KERNELS_GEMM_MATMUL_Q16_FEW_H
 #define QRN_KERNELS_GEMM_MATMUL_Q16_FEW_H
 
 #include "kernels/kernel.h"
-
-#define QRN_Q16_FEW_ROWS 4      // at most: with more, packing pays
-#define QRN_Q16_FEW_DEPTH 65536 // at most
 
 bool qrn_matmul_q16_few_works(const qrn_kcall *k);
 size_t qrn_matmul_q16_few_scratch(const qrn_kcall *k);
