@@ -1,17 +1,41 @@
 // SPDX-License-Identifier: MIT
 //
 // Content-addressed constants. The hash, of a sample, only finds candidates: bytes are always
-// compared.
+// compared. Of a set that is large, blobs of medium size lie in chunks, which begin at large pages
+// (mem.c): a page fault for every 4 KiB takes longer than copying them.
 #include "core/blob.h"
 
 #include "base/mem.h"
+#include "base/sanitized.h"
 
 #include <stdbool.h>
 #include <string.h>
 
+// Bytes of a chunk by those that a set holds; blobs of more than a quarter of it have memory of
+// their own.
+static size_t chunk_bytes(const qrn_blobs *s) {
+    return s->size_bytes < (size_t)2 << 20    ? 0
+           : s->size_bytes < (size_t)32 << 20 ? (size_t)4 << 20
+                                              : (size_t)16 << 20;
+}
+
+#ifdef QRN_ASAN
+#define ALL_OWN true // every block is watched
+#else
+#define ALL_OWN false
+#endif
+
+// Goes with the last of its blobs.
+struct qrn_blob_chunk {
+    size_t used, cap; // bytes of data[]
+    uint32_t n_blobs;
+    _Alignas(QRN_ALIGN) unsigned char data[];
+};
+
 struct qrn_blob {
     uint64_t hash;
     size_t size_bytes;
+    qrn_blob_chunk *chunk; // NULL: it has memory of its own
     uint32_t users;
     _Alignas(QRN_ALIGN) unsigned char data[];
 };
@@ -63,6 +87,54 @@ static bool grow(qrn_blobs *s) {
     return true;
 }
 
+static size_t blob_bytes(size_t size_bytes) {
+    size_t all = sizeof(qrn_blob) + size_bytes + QRN_TAIL;
+    return (all + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;
+}
+
+// The chunk that is being filled, with room for so many bytes more; NULL: there is no memory.
+static qrn_blob_chunk *chunk_for(qrn_blobs *s, size_t bytes) {
+    size_t cap = chunk_bytes(s);
+    if (s->open && s->open->cap - s->open->used >= bytes)
+        return s->open;
+    qrn_blob_chunk *c = qrn_alloc(sizeof *c + cap);
+    if (c) {
+        c->used = c->n_blobs = 0;
+        c->cap = cap;
+        s->open = c; // the one before belongs to its blobs
+    }
+    return c;
+}
+
+static qrn_blob *new_blob(qrn_blobs *s, size_t size_bytes) {
+    size_t total;
+    qrn_blob *b;
+    if (ALL_OWN || size_bytes >= chunk_bytes(s) / 4) {
+        b = qrn_add_size(sizeof *b, size_bytes, &total) ? qrn_alloc(total) : NULL;
+        if (b)
+            b->chunk = NULL;
+        return b;
+    }
+    qrn_blob_chunk *c = chunk_for(s, blob_bytes(size_bytes));
+    if (!c)
+        return NULL;
+    b = (void *)(c->data + c->used);
+    b->chunk = c;
+    c->used += blob_bytes(size_bytes);
+    c->n_blobs++;
+    return b;
+}
+
+static void free_blob(qrn_blobs *s, qrn_blob *b) {
+    qrn_blob_chunk *c = b ? b->chunk : NULL;
+    if (!c) {
+        qrn_free(b);
+    } else if (--c->n_blobs == 0) {
+        s->open = s->open == c ? NULL : s->open;
+        qrn_free(c);
+    }
+}
+
 const void *qrn_blobs_add(qrn_blobs *s, const void *data, size_t size_bytes) {
     if (s->n >= s->cap / 2 && !grow(s))
         return NULL;
@@ -76,8 +148,7 @@ const void *qrn_blobs_add(qrn_blobs *s, const void *data, size_t size_bytes) {
             return b->data;
         }
     }
-    size_t total;
-    qrn_blob *b = qrn_add_size(sizeof(*b), size_bytes, &total) ? qrn_alloc(total) : NULL;
+    qrn_blob *b = new_blob(s, size_bytes);
     if (!b)
         return NULL;
     b->hash = hash;
@@ -119,12 +190,12 @@ void qrn_blobs_drop(qrn_blobs *s, const void *data) {
     s->size_bytes -= b->size_bytes;
     s->n--;
     close_hole(s, at);
-    qrn_free(b);
+    free_blob(s, b);
 }
 
 void qrn_blobs_clear(qrn_blobs *s) {
     for (uint32_t i = 0; i < s->cap; i++)
-        qrn_free(s->slots[i]);
+        free_blob(s, s->slots[i]);
     qrn_free(s->slots);
     *s = (qrn_blobs){0};
 }

@@ -9,12 +9,14 @@
 #include <stdint.h>
 
 typedef struct qrn_blob qrn_blob;
+typedef struct qrn_blob_chunk qrn_blob_chunk;
 
 // Zero-initialised = empty.
 typedef struct qrn_blobs {
-    qrn_blob **slots;  // open addressing by content hash
-    uint32_t n, cap;   // blobs, slots (0 or a power of two)
-    size_t size_bytes; // bytes held
+    qrn_blob **slots;     // open addressing by content hash
+    uint32_t n, cap;      // blobs, slots (0 or a power of two)
+    size_t size_bytes;    // bytes held
+    qrn_blob_chunk *open; // that new blobs go to; NULL: none yet
 } qrn_blobs;
 
 // The set's copy of the bytes (64-byte aligned) with one more user; NULL when out of memory.

@@ -188,6 +188,43 @@ static void the_content_table_survives_growth_and_removal(void **state) {
     qrn_blobs_clear(&set);
 }
 
+static uint8_t number_at(uint32_t blob, size_t i) {
+    return (uint8_t)(blob * 7 + i * 13 + (i >> 8) * (blob + 1));
+}
+
+// Blobs from one byte to more than those that share memory with others, of a set that becomes large
+// and then small again.
+static void large_sets_keep_every_byte(void **state) {
+    (void)state;
+    qrn_blobs set = {0};
+    enum { N = 240, MOST = 1500000 };
+    static unsigned char bytes[MOST];
+    const unsigned char *at[N];
+    size_t size[N], live = qrn_alloc_live();
+    for (uint32_t i = 0; i < N; i++) {
+        size[i] = 1 + (size_t)i * i * 7919 % (i % 40 == 7 ? MOST : 300000);
+        for (size_t k = 0; k < size[i]; k++)
+            bytes[k] = number_at(i, k);
+        assert_non_null(at[i] = qrn_blobs_add(&set, bytes, size[i]));
+        assert_int_equal((uintptr_t)at[i] % QRN_ALIGN, 0);
+        if (i % 3 == 2) // in another order than they came
+            qrn_blobs_drop(&set, at[i - 1 - i / 3 % 2]);
+    }
+    for (uint32_t i = 0; i < N; i++) {
+        if (i % 3 == 1 - i / 3 % 2)
+            continue; // dropped
+        for (size_t k = 0; k < size[i]; k++)
+            assert_int_equal(at[i][k], number_at(i, k));
+        for (size_t k = 0; k < QRN_TAIL; k++)
+            assert_int_equal(at[i][size[i] + k], 0);
+        qrn_blobs_drop(&set, at[i]);
+    }
+    assert_int_equal(set.n, 0);
+    assert_int_equal(set.size_bytes, 0);
+    qrn_blobs_clear(&set);
+    assert_int_equal(qrn_alloc_live(), live);
+}
+
 static struct {
     int gets, frees;
     uint64_t id;
@@ -525,6 +562,7 @@ int main(void) {
         T(placeholders_need_only_a_name),
         T(static_data_is_copied_and_shared_by_content),
         T(the_content_table_survives_growth_and_removal),
+        T(large_sets_keep_every_byte),
         T(data_can_come_through_callbacks),
         T(data_can_come_from_registered_memory),
         T(context_tensors_belong_to_all_graphs),
