@@ -213,49 +213,74 @@ static void copy_run(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
         }                                                                                          \
     } while (0)
 
-// Swaps the upper bits of *a with the lower ones of *b, in each field of 2 * bits; mask: the lower
-// half of every field.
-static void swap_halves(uint64_t *a, uint64_t *b, int bits, uint64_t mask) {
-    uint64_t low = (*a & mask) | (*b & mask) << bits;
-    *b = (*a >> bits & mask) | (*b & mask << bits);
-    *a = low;
+typedef uint8_t bytes16 __attribute__((vector_size(16)));
+typedef uint32_t words4 __attribute__((vector_size(16)));
+
+// Sixteen vectors, of which each half goes between the elements of the other: four times that is a
+// transposition.
+static void interleave(const bytes16 *r, bytes16 *to) {
+    for (int j = 0; j < 8; j++) {
+        bytes16 a = r[j], b = r[j + 8];
+        to[2 * j] =
+            __builtin_shufflevector(a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+        to[2 * j + 1] = __builtin_shufflevector(a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29,
+                                                14, 30, 15, 31);
+    }
 }
 
-// 8 x 8 bytes as eight words, whose first byte is the lowest (x86-64 and aarch64).
-static void transpose_8x8(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
+static void transpose_16x16(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
+                            ptrdiff_t from) {
+    bytes16 r[16], s[16];
+    for (ptrdiff_t j = 0; j < 16; j++)
+        memcpy(&r[j], src + j * from, 16);
+    interleave(r, s);
+    interleave(s, r);
+    interleave(r, s);
+    interleave(s, r);
+    for (ptrdiff_t i = 0; i < 16; i++)
+        memcpy(dst + i * to, &r[i], 16);
+}
+
+// Elements of four bytes.
+static void transpose_4x4(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
                           ptrdiff_t from) {
-    uint64_t r[8];
-    for (ptrdiff_t j = 0; j < 8; j++)
-        memcpy(&r[j], src + j * from, 8);
-    for (int j = 0; j < 8; j += 2)
-        swap_halves(&r[j], &r[j + 1], 8, 0x00ff00ff00ff00ffu);
-    for (int j = 0; j < 4; j++)
-        swap_halves(&r[j + (j & 2)], &r[j + (j & 2) + 2], 16, 0x0000ffff0000ffffu);
-    for (int j = 0; j < 4; j++)
-        swap_halves(&r[j], &r[j + 4], 32, 0x00000000ffffffffu);
-    for (ptrdiff_t i = 0; i < 8; i++)
-        memcpy(dst + i * to, &r[i], 8);
+    words4 r[4], s[4];
+    for (ptrdiff_t j = 0; j < 4; j++)
+        memcpy(&r[j], src + j * from, 16);
+    for (int j = 0; j < 2; j++) {
+        s[2 * j] = __builtin_shufflevector(r[j], r[j + 2], 0, 4, 1, 5);
+        s[2 * j + 1] = __builtin_shufflevector(r[j], r[j + 2], 2, 6, 3, 7);
+    }
+    for (int j = 0; j < 2; j++) {
+        r[2 * j] = __builtin_shufflevector(s[j], s[j + 2], 0, 4, 1, 5);
+        r[2 * j + 1] = __builtin_shufflevector(s[j], s[j + 2], 2, 6, 3, 7);
+    }
+    for (ptrdiff_t i = 0; i < 4; i++)
+        memcpy(dst + i * to, &r[i], 16);
 }
 
-static void transpose_bytes(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
-                            ptrdiff_t from, size_t n, size_t m) {
-    size_t whole_n = n / 8 * 8, whole_m = m / 8 * 8;
-    for (size_t i = 0; i < whole_n; i += 8)
-        for (size_t j = 0; j < whole_m; j += 8)
-            transpose_8x8(dst + (ptrdiff_t)i * to + j, to, src + (ptrdiff_t)j * from + i, from);
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = i < whole_n ? whole_m : 0; j < m; j++)
-            dst[(ptrdiff_t)i * to + (ptrdiff_t)j] = src[(ptrdiff_t)j * from + (ptrdiff_t)i];
-}
+// Blocks by `block`, and the elements beside them one by one.
+#define TRANSPOSE_IN_BLOCKS(T, block, size)                                                        \
+    do {                                                                                           \
+        size_t whole_n = n / (size) * (size), whole_m = m / (size) * (size);                       \
+        for (size_t i = 0; i < whole_n; i += (size))                                               \
+            for (size_t j = 0; j < whole_m; j += (size))                                           \
+                block(dst + (ptrdiff_t)i * to + j * sizeof(T), to,                                 \
+                      src + (ptrdiff_t)j * from + i * sizeof(T), from);                            \
+        for (size_t i = 0; i < n; i++)                                                             \
+            for (size_t j = i < whole_n ? whole_m : 0; j < m; j++)                                 \
+                memcpy(dst + (ptrdiff_t)i * to + j * sizeof(T),                                    \
+                       src + (ptrdiff_t)j * from + i * sizeof(T), sizeof(T));                      \
+    } while (0)
 
 static void transpose_tile(unsigned char *dst, ptrdiff_t to, const unsigned char *src,
                            ptrdiff_t from, size_t n, size_t m, size_t elem) {
     if (elem == 1)
-        transpose_bytes(dst, to, src, from, n, m);
+        TRANSPOSE_IN_BLOCKS(uint8_t, transpose_16x16, 16);
     else if (elem == 2)
         TRANSPOSE(uint16_t);
     else if (elem == 4)
-        TRANSPOSE(uint32_t);
+        TRANSPOSE_IN_BLOCKS(uint32_t, transpose_4x4, 4);
     else
         TRANSPOSE(uint64_t);
 }
