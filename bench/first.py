@@ -6,10 +6,11 @@ the call that gets the file's name to the end of the first run, without the star
 """
 import json
 import os
+import re
 import subprocess
 import sys
 
-from sides import OnnxRuntime, Ours, OwnProvider, Provider, Refused
+from sides import LoggedProvider, OnnxRuntime, Ours, OwnProvider, Provider, Refused
 
 N_TIMES = 3
 
@@ -25,15 +26,26 @@ def of_ours(quern, model, backend, soc, threads):
             "finalize": ready["finalize_ms"], "run": run}
 
 
-def of_session(kind, model, threads, library="", soc=""):
-    """{"session", "run"} of onnxruntime ("cpu"), or with a library of ours below our provider
-    ("quern") or the one of the onnxruntime-qnn package ("qnn")."""
+def start(kind, model, threads, library="", soc=""):
     done = subprocess.run([sys.executable, __file__, kind, str(model), str(threads), str(library),
                            str(soc)], capture_output=True, text=True,
                           env={**os.environ, "QUERN_THREADS": str(threads)})
     if done.returncode:
         raise Refused((done.stderr.strip().splitlines() or ["the process died"])[-1])
-    return json.loads(done.stdout)
+    return done
+
+
+def of_session(*side):
+    """{"session", "run"} of onnxruntime ("cpu"), or with a library of ours below our provider
+    ("quern") or the one of the onnxruntime-qnn package ("qnn")."""
+    return json.loads(start(*side).stdout)
+
+
+def of_plugin(*side):
+    """What of a session with our provider the provider itself takes. The rest is onnxruntime's."""
+    words = start("logged", *side).stderr
+    took = re.search(r"nodes chosen in ([0-9.]+) ms, compiled in ([0-9.]+) ms", words)
+    return {"choose": float(took[1]), "compile": float(took[2])}
 
 
 def total(parts):
@@ -50,7 +62,8 @@ def best(sides, turns=N_TIMES):
 
 
 def measure(quern, lib, model, backend, soc, threads):
-    """{"ours", "peer", and of the providers that take the model "provider" and "public": parts}"""
+    """{"ours", "peer", and of the providers that take the model "provider" and "public": parts;
+    with ours, "plugin"}"""
     sides = {"ours": lambda: of_ours(quern, model, backend, soc, threads),
              "peer": lambda: of_session("cpu", model, threads)}
     library = lib / f"libQnn{backend.capitalize()}.so"
@@ -61,14 +74,17 @@ def measure(quern, lib, model, backend, soc, threads):
             side()
             sides[name] = side
         except Refused:
-            pass  # a column that stays empty
+            continue  # a column that stays empty
+        if kind == "quern":
+            sides["plugin"] = lambda: of_plugin(model, threads, library, soc or "")
     return best(sides)
 
 
 def child(kind, model, threads, library, soc):
     options = {"soc_model": soc} if soc else {}
+    providers = {"qnn": Provider, "quern": OwnProvider, "logged": LoggedProvider}
     side = (OnnxRuntime(model, int(threads)) if kind == "cpu" else
-            {"qnn": Provider, "quern": OwnProvider}[kind](model, library, **options))
+            providers[kind](model, library, **options))
     print(json.dumps({"session": side.load_ms, "run": side(1)["min_ms"]}))
 
 

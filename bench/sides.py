@@ -74,11 +74,12 @@ class Ours:
 
 class OnnxRuntime:
     """One session of onnxruntime's CPU provider in this process."""
+    SEVERITY = 4  # of the lines that are logged: none
 
     def __init__(self, model, threads, feed=None):
         options = ort.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
-        options.log_severity_level = 4
+        options.log_severity_level = self.SEVERITY
         self.prepare()
         start = time.perf_counter()
         try:
@@ -186,6 +187,11 @@ class OwnProvider(Provider):
 
     def plugin(self):
         return Path(self.options["backend_path"]).with_name("libonnxruntime_providers_quern.so")
+
+
+class LoggedProvider(OwnProvider):
+    """The same, which logs how long the provider itself took."""
+    SEVERITY = 1
 
 
 def random_feed(session, seed=0):

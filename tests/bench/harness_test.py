@@ -202,7 +202,10 @@ def test_first_answers_are_sums_of_their_parts():
              "peer": {"session": 15.0, "run": 10.0}, "provider": {"session": 20.0, "run": 1.0}}
     text = report.answer_table([{"model": "m", "form": "fp32", "threads": 1, **parts}])
     assert "| 5.0 | 3.0 | 2.0 | 10.0 | 25.0 | 0.40 | 21.0 | **0.84 (missed)** |" in text
-    del parts["provider"]
+    parts["plugin"] = {"choose": 1.0, "compile": 6.5}
+    text = report.answer_table([{"model": "m", "form": "fp32", "threads": 1, **parts}])
+    assert "| 21.0 | **0.84 (missed)** | 12.5 | 0.50 |" in text  # the rest is the host's
+    del parts["provider"], parts["plugin"]
     text = report.answer_table([{"model": "m", "form": "fp32", "threads": 1, **parts}])
     assert "provider" not in text and "public" not in text and report.answer_table([]) == ""
     turns = iter([{"session": 4, "run": 4}, {"session": 1, "run": 6}, {"session": 9, "run": 1}])
@@ -217,6 +220,10 @@ def test_first_answers_of_both_sides(tmp_path):
     assert set(peer) == {"session", "run"} and min(peer.values()) > 0
     with pytest.raises(sides.Refused):
         first_answer.of_session("cpu", tmp_path / "none.onnx", 1)
+    library = BIN.parent.parent / "lib" / "libQnnCpu.so"
+    if library.with_name("libonnxruntime_providers_quern.so").exists():
+        plugin = first_answer.of_plugin(file, 1, library)
+        assert set(plugin) == {"choose", "compile"} and min(plugin.values()) > 0
 
 
 def test_a_scaling_chart_has_a_point_for_each_measurement():

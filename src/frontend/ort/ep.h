@@ -47,6 +47,7 @@ typedef struct qe_ep {
     struct qe_watch *watch;       // of runs that may be ended; NULL: none may
     struct qe_timeline *timeline; // of the host's profiles
     unsigned n_dumped;            // graphs of the host
+    uint64_t choosing_us;         // time of GetCapability, all calls
     const char *compat;           // what the context model that was written needs; NULL: none was
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
