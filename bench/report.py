@@ -266,9 +266,9 @@ SECTIONS = [
      "in a new process, the fastest of three; for onnxruntime, creating a session and its "
      f"first run. our provider, public one: a session on Quern's library through Quern's execution "
      "provider and through the one in the onnxruntime-qnn package, which does most of the work "
-     f"itself. The target is at most {wanted.FIRST} times onnxruntime's time. host alone: what of the "
-     "session with Quern's provider onnxruntime takes itself, before any run, to read, check and "
-     "optimize the model: no provider can be faster.", "answers",
+     f"itself. The target is at most {wanted.FIRST} times onnxruntime's time. host alone: what "
+     "of the session with Quern's provider onnxruntime takes itself, before any run, to read, "
+     "check and optimize the model: no provider can be faster.", "answers",
      answer_table),
     ("Compiling and loading", "Milliseconds on one thread, and the peak memory of the process; for "
      "onnxruntime, the memory that it added to a Python process.", "costs", cost_table),
