@@ -149,6 +149,15 @@ def transposed_convolutions():
     yield case("transposed_too_much_padding",
                node("ConvTranspose", "x w", "y", output_padding=[1, 0]), {"x": x},
                constants={"w": w}, refusal="behind the last window")
+    for name, (size, block, strides, pads) in {
+            "plain": ((7, 9), (3, 3), (1, 1), (0, 0, 0, 0)),
+            "padded": ((5, 6), (3, 2), (1, 2), (1, 0, 2, 1)),
+            "wide": ((3, 1100), (2, 5), (1, 1), (0, 2, 1, 2)),
+            "apart": ((9, 8), (2, 2), (3, 3), (0, 0, 0, 0))}.items():
+        steps = [(size[i] + pads[i] + pads[i + 2] - block[i]) // strides[i] + 1 for i in (0, 1)]
+        yield case(f"col2im_{name}", node("Col2Im", "x s k", "y", strides=strides, pads=pads),
+                   {"x": normal(2, 3 * block[0] * block[1], steps[0] * steps[1])},
+                   constants={"s": np.array(size), "k": np.array(block)})
     columns = normal(2, 3 * 4, 6)
     image = np.zeros((2, 3, 6, 5))
     for c, a, b, i, j in itertools.product(range(3), range(2), range(2), range(3), range(2)):
@@ -222,7 +231,7 @@ def limits():
     yield case("maxpool_many_indices", node("MaxPool", "x", "y i", kernel_shape=[200]),
                {"x": normal(1, 1, 300)}, "y i", refusal="Indices")
     yield case("col2im_large", node("Col2Im", "x s k", "y"), {"x": normal(1, 10000, 1)},
-               constants={"s": np.array([100, 100]), "k": np.array([100, 100])},
+               constants={"s": np.array([100, 10, 10]), "k": np.array([100, 10, 10])},
                refusal="too large")
 
 

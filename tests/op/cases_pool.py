@@ -166,7 +166,25 @@ def column_cases(f):
                   name=f"Col2Im_{dtype}")
 
 
+def wide_columns(f):
+    """Images of one channel and windows that move by one column, in rows longer than a few
+    vectors."""
+    for size, kernel, pad, dilation in (((5, 57), (3, 3), ((1, 1), (1, 1)), (1, 1)),
+                                        ((4, 70), (2, 5), ((0, 2), (7, 0)), (1, 3)),
+                                        ((3, 600), (1, 2), ((0, 0), (0, 0)), (1, 40)),
+                                        ((6, 41), (3, 7), ((2, 0), (0, 6)), (2, 1))):
+        p = params_of("Col2Im", (2 if size[0] == 6 else 1, 1), pad, dilation)
+        p["kernel_size"] = ("u32", list(kernel))
+        stride = (2 if size[0] == 6 else 1, 1)
+        steps = [(size[i] + sum(pad[i]) - (kernel[i] - 1) * dilation[i] - 1) // stride[i] + 1
+                 for i in (0, 1)]
+        x = q.Tensor("x", f.rng.normal(size=(2, kernel[0] * kernel[1], steps[0] * steps[1])))
+        y = col2im(x.real, (2, *size, 1), kernel, stride, pad, dilation)
+        f.add("Col2Im", [x], [q.Tensor("y", y, tol=tol_of("f32"))], p, name="Col2Im_wide")
+
+
 def cases(f):
+    wide_columns(f)
     pool_cases(f)
     onnx_cases(f)
     edge_cases(f)

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // The im2col and col2im families. Directions: 0 height, 1 width.
-#include "kernels/columns/columns.h"
+#include "kernels/columns/columns_rows.h"
 
-static size_t n_positions(const qrn_columns_args *a, uint32_t dir, uint32_t size) {
-    int64_t room = (int64_t)a->before[dir] + size + a->after[dir] - 1 -
-                   (int64_t)(a->kernel[dir] - 1) * a->dilation[dir];
-    return room < 0 ? 0 : (size_t)(room / a->stride[dir] + 1);
-}
+#include "base/cpu.h"
 
 // Coordinate of a window cell for a window position; -1 outside the image.
 static int64_t image_cell(const qrn_columns_args *a, uint32_t dir, size_t position, size_t cell,
@@ -15,15 +11,6 @@ static int64_t image_cell(const qrn_columns_args *a, uint32_t dir, size_t positi
     int64_t at =
         (int64_t)position * a->stride[dir] + (int64_t)cell * a->dilation[dir] - a->before[dir];
     return at < 0 || at >= size ? -1 : at;
-}
-
-// The window position whose cell lies on a coordinate; -1 when there is none.
-static int64_t position_of(const qrn_columns_args *a, uint32_t dir, size_t coordinate, size_t cell,
-                           size_t n) {
-    int64_t from = (int64_t)coordinate + a->before[dir] - (int64_t)cell * a->dilation[dir];
-    if (from < 0 || from % a->stride[dir] || from / a->stride[dir] >= (int64_t)n)
-        return -1;
-    return from / a->stride[dir];
 }
 
 #define T float
@@ -48,7 +35,32 @@ static const qrn_kernel im2col_rows[] = {
 };
 QRN_FAMILY(im2col, sizeof(qrn_columns_args));
 
+#ifdef __x86_64__
+static bool is_dense(const qrn_kcall *k) {
+    const qrn_columns_args *a = k->args;
+    return a->stride[1] == 1 && a->kernel[0] <= QRN_COLUMNS_DENSE && k->out[0]->dims[3] == 1;
+}
+#endif
+
+// clang-format off
+#define COL2IM_ROW(type, DOMAIN, isa, ISA)                                                         \
+    {.name = "col2im_" #type "_" #isa, .domain = DOMAIN, .needs = ISA,                             \
+     .fn = qrn_col2im_##type##_##isa, .tasks = tasks}
+// clang-format on
+
 static const qrn_kernel col2im_rows[] = {
+#ifdef __x86_64__
+    {.name = "col2im_dense_avx512",
+     .domain = QRN_DOMAIN_F32,
+     .needs = QRN_ISA_AVX512,
+     .works = is_dense,
+     .fn = qrn_col2im_dense_avx512,
+     .tasks = tasks},
+    COL2IM_ROW(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    COL2IM_ROW(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    COL2IM_ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    COL2IM_ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+#endif
     {.name = "col2im_f32_ref", .domain = QRN_DOMAIN_F32, .fn = col2im_f32_ref, .tasks = tasks},
     {.name = "col2im_f64_ref", .domain = QRN_DOMAIN_F64, .fn = col2im_f64_ref, .tasks = tasks},
 };

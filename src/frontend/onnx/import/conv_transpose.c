@@ -202,10 +202,6 @@ static qrn_status read_columns(ox_import *im, const ox_node *n, transposed *t, u
         kernel[i] = (uint32_t)block[i];
         cells = cells > x->dims[1] ? cells : cells * kernel[i];
     }
-    if (cells * x->dims[1] > MAX_FILTER)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "blocks of %llu cells in %u channels are too large",
-                       (unsigned long long)cells, x->dims[1]);
     QRN_TRY(ox_window_read(im, n, &shape, kernel, &t->w));
     QRN_TRY(ox_window_dims(im, n, &t->w, shape.dims + 2, steps));
     for (uint32_t i = 0; i < n_image; i++) {
@@ -224,7 +220,55 @@ static qrn_status read_columns(ox_import *im, const ox_node *n, transposed *t, u
     return QRN_OK;
 }
 
-// A transposed convolution whose filter only places cells.
+static void begin_columns(ox_expr *e, qc_op *o, const transposed *t, const qc_tensor *x,
+                          const qc_tensor *y) {
+    ox_op(e->im, o, e->n, QNN_OP_COL2_IM);
+    qc_in(o, x);
+    qc_out(o, y);
+    qc_u32s(o, QNN_OP_COL2_IM_PARAM_KERNEL_SIZE, t->w.kernel, 2);
+    qc_u32s(o, QNN_OP_COL2_IM_PARAM_STRIDE, t->w.stride, 2);
+    qc_u32s_2d(o, QNN_OP_COL2_IM_PARAM_PAD_AMOUNT, t->w.pad, 2, 2);
+    qc_u32s(o, QNN_OP_COL2_IM_PARAM_DILATION, t->w.dilation, 2);
+}
+
+// Makes t a tensor between ops with another shape.
+static void reshaped(qc_tensor *t, uint32_t rank, const uint32_t *dims) {
+    t->t.v1.type = QNN_TENSOR_TYPE_NATIVE;
+    t->rank = t->t.v1.rank = rank;
+    memcpy(t->dims, dims, rank * sizeof *dims);
+    t->t.v1.dimensions = t->dims;
+}
+
+// QNN's own op, where the backend has it. Channels are images there, so that each one lies as ONNX
+// has it.
+static bool native_columns(ox_expr *e, const transposed *t, qrn_status *s) {
+    const uint32_t *v = ox_input(e->im, e->n, 0)->dims, images = v[0] * t->group;
+    const uint32_t columns[] = {images, v[1] / t->group, v[2]};
+    const uint32_t planes[] = {images, t->dims[2], t->dims[3], 1};
+    qc_tensor *x = t->w.n == 2 ? ox_in_real(e, 0, OX_ONNX) : NULL, from, to;
+    qc_op o;
+    if (!x)
+        return false;
+    from = to = *x;
+    reshaped(&from, 3, columns);
+    reshaped(&to, 4, planes);
+    begin_columns(e, &o, t, &from, &to);
+    if (!ox_taken(e, &o))
+        return false;
+    qc_tensor *y = ox_out_real(e, 0, OX_ONNX);
+    x = ox_reshape(e, x, 3, columns);
+    qc_tensor *made = x ? ox_result_like(e, x, 4, planes) : NULL;
+    if (made) {
+        begin_columns(e, &o, t, x, made);
+        ox_end(e, &o);
+        ox_into(e, y);
+        ox_reshape(e, ox_made(e, made), 4, t->dims);
+    }
+    *s = ox_end_real(e, 0, OX_ONNX, y);
+    return true;
+}
+
+// Else a transposed convolution whose filter only places cells.
 static qrn_status import_col2im(ox_import *im, const ox_node *n) {
     transposed t = {0};
     uint32_t steps[OX_MAX_SPATIAL], dims[OX_MAX_RANK];
@@ -233,6 +277,12 @@ static qrn_status import_col2im(ox_import *im, const ox_node *n) {
     uint32_t rank = t.w.n + 2, cells = v->dims[1] / t.group;
     QRN_TRY(ox_set_output(im, n, 0, v->type, rank, t.dims));
     ox_expr e = ox_begin(im, n);
+    qrn_status s;
+    if (native_columns(&e, &t, &s))
+        return s;
+    if ((uint64_t)cells * v->dims[1] > MAX_FILTER)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "blocks of %u cells in %u channels are too large",
+                       cells, v->dims[1]);
     qc_tensor *x = ox_transpose(&e, ox_in_real(&e, 0, OX_ONNX), (const uint32_t[]){0, 2, 1});
     qc_tensor *y = ox_out_real(&e, 0, OX_LAST);
     dims[0] = v->dims[0];
