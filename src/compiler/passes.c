@@ -18,6 +18,7 @@ const qrn_pass qrn_passes[] = {
     {"clamp", qrn_pass_clamp, false, true},
     {"swish", qrn_pass_swish, false, false},
     {"bits", qrn_pass_bits, true, false},
+    {"round_to", qrn_pass_round_to, true, false},
     {"cancel", qrn_pass_cancel, false, false},
     {"attention", qrn_pass_attention, true, false}, // no value shares the memory of another yet
     {"transpose", qrn_pass_transpose, true, false},

@@ -37,6 +37,7 @@ qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_swish(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_bits(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_round_to(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_attention(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_transpose(qrn_lowering *lo, const qrn_use *uses);

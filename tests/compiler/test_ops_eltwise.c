@@ -4,6 +4,7 @@
 #include "op_fuzz.h"
 
 #include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/fp16/round_fp16.h"
 
@@ -59,6 +60,17 @@ static void compare_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "u32[70] u32[] > i32[70]", BINARY(QRN_COMPARE_GE)),
     };
     OP_FUZZ(qrn_cop_compare, seeds, 1500);
+}
+
+#define ROUND_TO(low_, high_) OP_ARGS(qrn_round_to_args, .low = low_, .high = high_)
+
+static void round_to_runs_whatever_its_check_accepts(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(RAW, "f32[70,3] f32[1] f32[] > u8[70,3]", ROUND_TO(0, 255)),
+        OP_SEED(RAW, "f32[333] f32[] - > sq16[333]:t", ROUND_TO(-9, 32767)),
+    };
+    OP_FUZZ(qrn_cop_round_to, seeds, 1500);
 }
 
 static void logical_runs_whatever_its_check_accepts(void **state) {
@@ -156,6 +168,7 @@ int main(void) {
         cmocka_unit_test(float_test_runs_whatever_its_check_accepts),
         cmocka_unit_test(binary_runs_whatever_its_check_accepts),
         cmocka_unit_test(compare_runs_whatever_its_check_accepts),
+        cmocka_unit_test(round_to_runs_whatever_its_check_accepts),
         cmocka_unit_test(logical_runs_whatever_its_check_accepts),
         cmocka_unit_test(select_runs_whatever_its_check_accepts),
         cmocka_unit_test(mux_runs_whatever_its_check_accepts),

@@ -123,6 +123,72 @@ static void swish_leaves_a_sigmoid_that_is_read(void **state) {
     swish_of_floats(true);
 }
 
+// --- round_to
+
+// x / scale, rounded, with a zero point, limited and cast; returns the tensor between.
+static uint32_t rounds(Qnn_DataType_t dtype, float low, float high, bool vector, bool two) {
+    float by[50], zero = 3;
+    for (uint32_t i = 0; i < 50; i++)
+        by[i] = 0.75f + (float)i;
+    const uint32_t *shape = SHAPE(9, 50);
+    uint32_t x = INPUT(&g, 9, 50), d = INNER(&g, 9, 50), r = INNER(&g, 9, 50);
+    uint32_t a = INNER(&g, 9, 50), c = INNER(&g, 9, 50), m = INNER(&g, 9, 50);
+    uint32_t y = small_encoded(&g, OUT, dtype, shape, 1, 0);
+    uint32_t scale = small_constant(&g, QNN_DATATYPE_FLOAT_32, vector ? SHAPE(50) : SHAPE(1), 0, 0,
+                                    by, (vector ? 50 : 1) * sizeof *by);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_DIVIDE, x, scale, d);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_ROUND, d, r);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, r,
+                 small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(1), 0, 0, &zero, sizeof zero), a);
+    if (two) {
+        small_binary(&g, QNN_OP_ELEMENT_WISE_MAXIMUM, a,
+                     small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(1), 0, 0, &low, 4), m);
+        small_binary(&g, QNN_OP_ELEMENT_WISE_MINIMUM, m,
+                     small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(1), 0, 0, &high, 4), c);
+    } else {
+        Qnn_Param_t limits[2] = {{.paramType = QNN_PARAMTYPE_SCALAR, .name = "min_value"},
+                                 {.paramType = QNN_PARAMTYPE_SCALAR, .name = "max_value"}};
+        for (int i = 0; i < 2; i++) {
+            limits[i].scalarParam.dataType = QNN_DATATYPE_FLOAT_32;
+            limits[i].scalarParam.floatValue = i ? high : low;
+        }
+        small_node(&g, QNN_OP_RELU_MIN_MAX, &a, 1, &c, 1, limits, 2);
+    }
+    small_unary(&g, QNN_OP_CAST, c, y);
+    return a;
+}
+
+static void quantization_is_one_step(void **state) {
+    (void)state;
+    rounds(U8, 0, 255, false, false);
+    small_expect(&g, 5, 1);
+}
+
+static void quantization_to_16_bits_is_one_step(void **state) {
+    (void)state;
+    rounds(QNN_DATATYPE_INT_16, -32768, 32767, false, true);
+    small_expect(&g, 6, 1);
+}
+
+static void quantization_leaves_steps_that_are_read(void **state) {
+    (void)state;
+    uint32_t a = rounds(QNN_DATATYPE_INT_8, -128, 127, false, false), y = OUTPUT(&g, 9, 50);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, a, y);
+    small_expect(&g, 6, 5);
+}
+
+static void quantization_by_channel_stays(void **state) {
+    (void)state;
+    rounds(U8, 0, 255, true, false);
+    small_expect(&g, 5, 5);
+}
+
+static void limits_beyond_the_type_stay(void **state) {
+    (void)state;
+    rounds(U8, -1, 255, false, false);
+    small_expect(&g, 5, 5);
+}
+
 // --- chain
 
 static void expect_chained(uint32_t n) {
@@ -213,6 +279,11 @@ int main(void) {
         TEST(table_is_for_one_code),
         TEST(swish_is_one_step),
         TEST(swish_leaves_a_sigmoid_that_is_read),
+        TEST(quantization_is_one_step),
+        TEST(quantization_to_16_bits_is_one_step),
+        TEST(quantization_leaves_steps_that_are_read),
+        TEST(quantization_by_channel_stays),
+        TEST(limits_beyond_the_type_stay),
         TEST(chain_of_steps_behind_a_convolution),
         TEST(chain_spares_what_the_convolution_reads),
         TEST(chain_of_codes),

@@ -10,6 +10,7 @@
 #include "kernels/detect/candidates.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
+#include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/reduce/along.h"
 
@@ -253,6 +254,40 @@ static void integers_of_32_bits(void **unused) {
     }
 }
 
+static void quantization_rounds_ties_to_even(void **unused) {
+    (void)unused;
+    static const qrn_dtype of[] = {QRN_DTYPE_U8, QRN_DTYPE_I8, QRN_DTYPE_U16, QRN_DTYPE_I16};
+    static const float limit[][2] = {{0, 255}, {-128, 127}, {0, 65535}, {-32768, 32767}};
+    const uint32_t one = 1;
+    for (uint32_t round = 0; round < 40; round++) {
+        uint32_t n = between(1, 900), t = round % 4;
+        qrn_round_to_args args = {limit[t][0], limit[t][1]};
+        qrn_view x = make(QRN_DTYPE_F32, 1, &n), y = make(of[t], 1, &n);
+        qrn_view scale = make(QRN_DTYPE_F32, 1, &one), zero = make(QRN_DTYPE_F32, 1, &one);
+        qrn_view *ins[] = {&x, &scale, round & 8 ? &zero : NULL}, *outs[] = {&y};
+        qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 3, .n_out = 1, .n_tasks = 1};
+        *(float *)scale.data = round & 4 ? 0.5f : 0.013f;
+        *(float *)zero.data = (float)between(0, 127);
+        for (uint32_t i = 0; i < n; i += 3)
+            ((float *)x.data)[i] = (float)between(0, 400) / 4 - 50; // ties at a scale of 0.5
+        prove_call(&qrn_family_round_to, QRN_DOMAIN_RAW, &k);
+        const qrn_kernel *row =
+            qrn_kernel_select(&qrn_family_round_to, QRN_DOMAIN_RAW, &k, qrn_cpu_isa());
+        assert_int_equal(row->fn(&k), QRN_OK);
+        for (uint32_t i = 0; i < n; i++) {
+            float q = ((float *)x.data)[i] / *(float *)scale.data;
+            double whole = nearbyint((double)q) + (round & 8 ? (double)*(float *)zero.data : 0);
+            double low = (double)args.low, high = (double)args.high;
+            double want = isnan(whole) ? 0 : whole < low ? low : whole > high ? high : whole;
+            assert_int_equal(qrn_view_int(&y, i), (int64_t)want);
+        }
+        free(x.data);
+        free(y.data);
+        free(scale.data);
+        free(zero.data);
+    }
+}
+
 static void ops_along_an_axis(void **unused) {
     (void)unused;
     for (uint32_t round = 0; round < 120; round++) {
@@ -325,6 +360,7 @@ int main(void) {
         cmocka_unit_test_setup(tests_of_floats, set_up),
         cmocka_unit_test_setup(integers, set_up),
         cmocka_unit_test_setup(integers_of_32_bits, set_up),
+        cmocka_unit_test_setup(quantization_rounds_ties_to_even, set_up),
         cmocka_unit_test_setup(ops_along_an_axis, set_up),
         cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),
     };

@@ -8,6 +8,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
 #include "kernels/eltwise/lut.h"
+#include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/fp16/round_fp16.h"
 #include "kernels/quantize.h"
@@ -218,6 +219,37 @@ const qrn_cop qrn_cop_quantize = {
     QRN_COP_IN(1, 1, 1),
     QRN_COP_OUT(1, 1, 1),
     .check = check_quantize,
+};
+
+static const qrn_attr round_to_attrs[] = {
+    QRN_ATTR(qrn_round_to_args, low),
+    QRN_ATTR(qrn_round_to_args, high),
+};
+
+static const char *check_round_to(const qrn_kcall *k, qrn_domain domain) {
+    (void)domain;
+    const qrn_round_to_args *a = k->args;
+    const qrn_view *y = k->out[0], *zero = qrn_chk_in(k, 2);
+    uint32_t bits = qrn_dtypes[y->dtype].bits;
+    int64_t low, high;
+    QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
+    QRN_NEED(qrn_chk_type(k->in[0], QRN_T(F32)) && qrn_chk_type(k->in[1], QRN_T(F32)) &&
+                 (!zero || qrn_chk_type(zero, QRN_T(F32))),
+             "an input is not f32");
+    QRN_NEED(qrn_view_count(k->in[1]) == 1 && (!zero || qrn_view_count(zero) == 1),
+             "in[1] or in[2] is not one number");
+    QRN_NEED(!qrn_dtype_is_float(y->dtype) && (bits == 8 || bits == 16),
+             "out[0] is not an integer of 8 or 16 bits");
+    QRN_NEED(qrn_chk_same_count(k->in[0], y), "in[0] and out[0] differ in size");
+    qrn_quant_range(y->dtype, 0, &low, &high);
+    QRN_NEED(a->low >= (float)low && a->high <= (float)high && a->low <= a->high,
+             "the limits are beyond the type of out[0]");
+    return NULL;
+}
+
+const qrn_cop qrn_cop_round_to = {
+    QRN_COP_HEAD(round_to), QRN_COP_ATTRS(round_to_attrs), QRN_COP_IN(3, 3, 3),
+    QRN_COP_OUT(1, 1, 1),   .check = check_round_to,
 };
 
 static const qrn_attr half_attrs[] = {QRN_ATTR(qrn_round_fp16_args, rule)};
