@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Perplexity of a language model's folder (quern import) on a text.
+"""Perplexity of a language model's folder (quern import --logits all) on a text.
 
     llm_perplexity.py FOLDER TEXT [--tokens 4096] [--backend cpu|htp|onnxruntime] [--soc SM8750]
     llm_perplexity.py FOLDER TEXT --against OTHER        both, and their ratio
@@ -66,6 +66,9 @@ def loss_of(logits, ids):
 def perplexity(folder, args, ids):
     session = open_session(folder / "prefill.onnx", args.backend, args.soc)
     t = next(i.shape[1] for i in session.get_inputs() if i.name == "ids")
+    if any(i.name == "last" for i in session.get_inputs()):
+        sys.exit(f"{folder}: prefill.onnx gives the logits of one token, perplexity needs all: "
+                 "quern import --logits all")
     fixed, loss, n = constant_inputs(folder, t), 0.0, 0
     for at in range(0, min(args.tokens, len(ids)) - t + 1, t):
         window = np.array([ids[at:at + t]], np.int32)

@@ -12,8 +12,9 @@ static const ox_node *next_computing(const qz_graph *g, uint32_t *at) {
         const ox_node *n = &og->nodes[(*at)++];
         const qz_value *v = n->n_out ? qz_find(g, n->out[0]) : NULL;
         bool floats = v && !v->data && (v->type == OX_F32 || !v->seen);
-        bool gathers = qz_is(n, "Gather"); // of a table: the embedding
-        if (floats && (gathers || !qz_moves(n, 0)))
+        // Rows of a table are the embedding; other rows are chosen in some graphs only.
+        const qz_value *table = qz_is(n, "Gather") ? qz_find(g, n->in[0]) : NULL;
+        if (floats && ((table && !qz_is_activation(table)) || !qz_moves(n, 0)))
             return n;
     }
     return NULL;

@@ -103,6 +103,29 @@ def test_greedy_tokens_are_those_of_onnx_runtime(folder, graphs, prompt):
     assert got["end"] in ("limit", "end")
 
 
+@pytest.mark.parametrize("flags", [(), ("--soc", "SM8750")], ids=["cpu", "htp"])
+def test_logits_of_the_last_token_alone_give_the_same_tokens(folder, tmp_path, flags):
+    graphs = [llama.save(tmp_path / "prefill.onnx", 8, last=True),
+              llama.save(tmp_path / "chunk.onnx", 8, 24, last=True), folder / "decode.onnx"]
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json", *flags]
+    for prompt in PROMPTS.values():
+        got = generate(*graphs, *beside, "--raw", "-p", prompt, "-n", 6)
+        assert got["tokens"] == greedy(folder, ids_of(prompt), 6), prompt
+        assert got["statistics"]["prompt_executions"] == -(-len(ids_of(prompt)) // 8)
+
+
+def test_a_choice_of_the_last_token_needs_one_row_of_logits(folder, tmp_path):
+    m = onnx.load(llama.save(tmp_path / "m.onnx", 8, last=True))
+    (port,) = [i for i in m.graph.input if i.name == "last"]
+    port.type.tensor_type.shape.dim[0].dim_value = 2
+    (port,) = [o for o in m.graph.output if o.name == "logits"]
+    port.type.tensor_type.shape.dim[1].dim_value = 2
+    onnx.save(m, tmp_path / "m.onnx")
+    refuses(INPUT, "generate", tmp_path / "m.onnx", folder / "decode.onnx", "--tokenizer",
+            folder / "tokenizer.json", "--rope-theta", 1e4, "--raw", "-p", "x",
+            says=["m.onnx", "logits", "a row for each of the tokens"])
+
+
 def test_chunks_and_single_tokens_share_a_prompt(folder):
     long = ids_of(PROMPTS["long"])
     by_one = generate(folder / "prefill.onnx", folder / "decode.onnx", "--raw", "-p",

@@ -23,10 +23,11 @@ T, CONTEXT = 6, 12
 IDS = np.array([5, 70, 100, 33, 250, 7, 91, 64, 3, 201])
 
 
-def convert(folder, data, *flags):
+def convert(folder, data, *flags, logits="all"):
     path = folder / "model.gguf"
     path.write_bytes(data.bytes() if hasattr(data, "bytes") else data)
-    out = ok("import", path, "-o", folder / "m", "-p", T, "-c", CONTEXT, *flags).stdout
+    out = ok("import", path, "-o", folder / "m", "-p", T, "-c", CONTEXT, "--logits", logits,
+             *flags).stdout
     return folder / "m", out
 
 
@@ -98,6 +99,24 @@ def test_float_graphs_compute_what_the_file_means(tmp_path, arch, tied, run):
     rest = np.r_[IDS[T:], 0, 0]
     chunk = run(m / "chunk.onnx", feeds(net, rest, k, v, CONTEXT - T))
     assert decibel(chunk["logits"][0, :len(IDS) - T], want[T:]) > 100
+
+
+@pytest.mark.parametrize("run", [by_onnxruntime, by_quern])
+@pytest.mark.parametrize("form", ["fp32", "w4"])
+def test_logits_are_of_the_token_that_is_chosen(tmp_path, run, form):
+    net = TinyLlama()
+    m, _ = convert(tmp_path, net.gguf("Q4_1"), "--weights", form, "--chunks", logits="last")
+    (tmp_path / "all").mkdir()
+    every, _ = convert(tmp_path / "all", net.gguf("Q4_1"), "--weights", form, "--chunks")
+    zero = [np.zeros((net.kv, 0, net.hd))] * net.layers
+    for name, p in (("prefill.onnx", 0), ("chunk.onnx", CONTEXT - T)):
+        x = feeds(net, IDS[:T], zero, zero, p, np.float32 if form == "fp32" else np.float16)
+        want = by_onnxruntime(every / name, x)
+        for last in (0, 2, T - 1):
+            got = run(m / name, {**x, "last": np.int32([last])})
+            assert got["logits"].shape == (1, 1, net.vocab)
+            assert decibel(got["logits"][0, 0], want["logits"][0, last]) > 90
+            assert decibel(got["new_k_1"], want["new_k_1"]) > 90
 
 
 @pytest.mark.parametrize("run", [by_onnxruntime, by_quern])

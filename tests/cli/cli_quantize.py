@@ -428,6 +428,31 @@ def test_a_text_gives_the_samples_that_its_tokens_do(llama, tmp_path):
         assert a[name][1] == pytest.approx(b[name][1], rel=1e-4), name
 
 
+def test_graphs_with_logits_of_one_token_are_calibrated_with_all(llama, tmp_path):
+    """Ranges behind the choice of the token are those of the graph that gives all rows."""
+    (tmp_path / "text.txt").write_text("the quick brown fox jumps over the lazy dog and runs on")
+    flags = ["-s", "a16w8", "--text", tmp_path / "text.txt", "--tokenizer",
+             byte_tokenizer(tmp_path / "tokenizer.json"), "--rope-theta", 10000]
+    tiny_llama.save(tmp_path / "prefill.onnx", TOKENS, last=True)
+    ok("quantize", tmp_path / "prefill.onnx", llama / "decode.onnx", "-o", tmp_path / "a", *flags)
+    ok("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", tmp_path / "b", *flags)
+    a, b = tmp_path / "a", tmp_path / "b"
+    assert (a / "decode.onnx").read_bytes() == (b / "decode.onnx").read_bytes()
+    one = onnx.load(a / "prefill.onnx").graph
+    (logits,) = [o for o in one.output if o.name == "logits"]
+    assert [d.dim_value for d in logits.type.tensor_type.shape.dim] == [1, 1, tiny_llama.VOCAB]
+    sizes = {tuple(d.dim_value for d in i.type.tensor_type.shape.dim)
+             for i in one.input if i.name == "last"}
+    assert sizes == {(1,)}
+    run = lambda f, x: ort.InferenceSession(str(f / "prefill.onnx")).run(["logits"], x)[0]
+    x = tiny_llama.sample(TOKENS, 5)
+    for last in (0, TOKENS - 1):
+        got = run(a, {**x, "last": np.int32([last])})
+        np.testing.assert_allclose(got[0, 0], run(b, x)[0, last], atol=2e-3)
+    alone = ok("quantize", tmp_path / "prefill.onnx", "-o", tmp_path / "c.onnx", *flags)
+    assert "--logits all" in alone.stderr  # and says that it has one row of each window
+
+
 def test_nodes_have_names_of_their_own(llama, tmp_path):
     """Also where a model's nodes are called after their outputs, as quern import does it."""
     m = onnx.load(llama / "prefill.onnx")

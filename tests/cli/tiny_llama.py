@@ -81,12 +81,13 @@ def _layer(g, i, x, t, past):
                                f"{i}.down"))
 
 
-def save(path, t, past=0, layers=LAYERS):
-    """A graph for t tokens behind `past` others."""
+def save(path, t, past=0, layers=LAYERS, last=False):
+    """A graph for t tokens behind `past` others; last: an input chooses the token of the logits."""
     g = Graph()
     x = g.op("Gather", "embed", "ids")
     for i in range(layers):
         x = _layer(g, i, x, t, past)
+    x = g.op("Gather", x, "last", axis=1) if last else x
     g.op("MatMul", _norm(g, x, "norm"), "head", out="logits")
     info = h.make_tensor_value_info
     inputs = [info("ids", T.INT32, [1, t]), info("cos", T.FLOAT, [1, 1, t, DEPTH]),
@@ -94,7 +95,8 @@ def save(path, t, past=0, layers=LAYERS):
     states = [f"{c}_{i}" for i in range(layers) for c in "kv"]
     if past:
         inputs += [info(f"past_{s}", T.FLOAT, [1, KV, past, DEPTH]) for s in states]
-    outputs = [info("logits", T.FLOAT, [1, t, VOCAB])]
+    inputs += [info("last", T.INT32, [1])] if last else []
+    outputs = [info("logits", T.FLOAT, [1, 1 if last else t, VOCAB])]
     outputs += [info(f"new_{s}", T.FLOAT, [1, KV, t, DEPTH]) for s in states]
     constants = {**{k: v for k, v in weights().items() if k[0] not in "0123456789"
                     or int(k.split(".")[0]) < layers}, **g.constants}

@@ -215,10 +215,14 @@ ql_model_info ql_model_describe(const ql_model *m) {
 
 // --- executions
 
-// Can it compute the next of `left` tokens behind this many? With logits of its last token alone it
-// needs as many as it has room for.
+// Can it give the logits of any of its tokens? Else it needs as many as it has room for.
+static bool gives_any(const runner *r) {
+    return r->at.logit_rows == r->at.tokens || r->at.last != QL_ABSENT;
+}
+
+// Can it compute the next of `left` tokens behind this many?
 static bool is_usable(const runner *r, uint32_t position, uint32_t left) {
-    return position <= r->at.past && (r->at.logit_rows == r->at.tokens || left >= r->at.tokens);
+    return position <= r->at.past && (gives_any(r) || left >= r->at.tokens);
 }
 
 // What an execution costs, in decoded tokens: weights are read once however many tokens there are,
@@ -231,8 +235,8 @@ static double cost_left(const ql_model *m, uint32_t position, uint32_t left) {
     for (uint32_t i = 0; i < m->n_runners && left; i++) {
         const runner *r = &m->runners[i];
         uint32_t t = r->at.tokens;
-        double cost = r->at.logit_rows == t ? cost_of(r) * ((left + t - 1) / t)
-                                            : cost_of(r) * (left / t) + left % t;
+        double cost =
+            gives_any(r) ? cost_of(r) * ((left + t - 1) / t) : cost_of(r) * (left / t) + left % t;
         if (is_usable(r, position, left) && cost < least)
             least = cost;
     }
@@ -398,6 +402,8 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
                             m->position);
         uint32_t count = left < r->at.tokens ? left : r->at.tokens;
         fill_ids(r, tokens + out->done, count);
+        if (r->at.last != QL_ABSENT)
+            ql_integer_store(r->g->inputs[r->at.last].type, count - 1, r->in[r->at.last], 0);
         if (r->at.positions != QL_ABSENT)
             fill_positions(m, r);
         fill_angles(m, r);

@@ -26,6 +26,7 @@ typedef struct builder {
     bool no_memory;
     const char *table;         // of tokens, as floats; NULL: none was made
     int past_type;             // of caches
+    uint32_t rows;             // of tokens from here on: T, or 1 behind the choice of the last
     const char *summed, *sums; // a value and the sums of its blocks, which were made last
 } builder;
 
@@ -173,7 +174,7 @@ static const char *token_rows(builder *b, const char *out) {
 static const char *block_sums(builder *b, const char *x, uint32_t n) {
     if (b->summed != x) {
         const char *shape = name_of(b, "%s.blocks_shape", x);
-        ints(b, shape, (int64_t[]){1, b->f->tokens, n / QL_BLOCK, QL_BLOCK}, 4);
+        ints(b, shape, (int64_t[]){1, b->rows, n / QL_BLOCK, QL_BLOCK}, 4);
         const char *blocks = node(b, "Reshape", name_of(b, "%s.blocks", x), x, shape);
         b->summed = x;
         b->sums =
@@ -300,6 +301,10 @@ static const char *layer(builder *b, uint32_t i, const char *x) {
     const ql_llama_layer *l = &b->m->layer[i];
     const char *h = norm(b, name_of(b, "blk.%u.attn_norm", i), x, l->attn_norm);
     x = node(b, "Add", name_of(b, "blk.%u.attn_sum", i), x, attention(b, i, h));
+    if (b->f->last_logits && i + 1 == b->m->layers) { // no cache is behind this
+        x = node_int(b, "Gather", name_of(b, "blk.%u.last", i), x, "last", "axis", 1);
+        b->rows = 1;
+    }
     h = norm(b, name_of(b, "blk.%u.ffn_norm", i), x, l->ffn_norm);
     return node(b, "Add", name_of(b, "blk.%u.ffn_sum", i), x, feed_forward(b, i, h));
 }
@@ -337,12 +342,15 @@ static void put_ports(builder *b) {
     uint32_t t = b->f->tokens, p = b->f->past;
     const uint32_t ids[] = {1, t}, angles[] = {1, 1, t, m->head_dim}, mask[] = {1, 1, 1, t, p + t};
     const uint32_t past[] = {1, m->kv_heads, p, m->head_dim};
-    const uint32_t fresh[] = {1, m->kv_heads, t, m->head_dim}, logits[] = {1, t, m->vocab};
+    const uint32_t fresh[] = {1, m->kv_heads, t, m->head_dim}, last[] = {1};
+    const uint32_t logits[] = {1, b->f->last_logits ? 1 : t, m->vocab};
     ox_writer *g = &b->graph;
     ox_put_value(g, PB_GRAPH_INPUT, "ids", OX_I32, 2, ids);
     ox_put_value(g, PB_GRAPH_INPUT, "cos", OX_F32, 4, angles);
     ox_put_value(g, PB_GRAPH_INPUT, "sin", OX_F32, 4, angles);
     ox_put_value(g, PB_GRAPH_INPUT, "mask", OX_F32, 5, mask);
+    if (b->f->last_logits)
+        ox_put_value(g, PB_GRAPH_INPUT, "last", OX_I32, 1, last);
     ox_put_value(g, PB_GRAPH_OUTPUT, "logits", OX_F32, 3, logits);
     for (uint32_t i = 0; i < 2 * m->layers; i++) {
         const char *kv = i % 2 ? "v" : "k";
@@ -369,7 +377,7 @@ static void put_nodes(builder *b) {
 
 qrn_status ql_llama_graph(const ql_llama *m, const ql_weights *w, const ql_graph_form *f,
                           ox_writer *out) {
-    builder b = {.m = m, .w = w, .f = f, .arena = qrn_arena_create()};
+    builder b = {.m = m, .w = w, .f = f, .rows = f->tokens, .arena = qrn_arena_create()};
     if (!b.arena)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': no memory", f->name);
     b.past_type = stored(&b, m->layer[0].q.weight)->type == OX_F32 ? OX_F32 : OX_F16;

@@ -5,7 +5,9 @@
 //   ids [1,T] int32   cos, sin [1,1,T,head_dim]   mask [1,1,1,T,P+T] (0, or -1e4 where not to look)
 //   past_k_i, past_v_i [1,kv_heads,P,head_dim] for each layer i, where P > 0: float16, or float32
 //   where the matrices are
-//   logits [1,T,vocab]   new_k_i, new_v_i [1,kv_heads,T,head_dim]: the caller appends them
+//   last [1] int32, where one row of logits is asked for: the token that they follow (0 .. T-1)
+//   logits [1,T,vocab], or [1,1,vocab]   new_k_i, new_v_i [1,kv_heads,T,head_dim]: the caller
+//   appends them
 //
 // Pairs that rotate together are half a head apart.
 #ifndef QRN_FRONTEND_LLM_LLAMA_GRAPH_H
@@ -17,6 +19,7 @@
 typedef struct ql_graph_form {
     const char *name;         // of the graph
     uint32_t tokens, past;    // T and P
+    bool last_logits;         // of one token, which an input `last` chooses; T must be more than 1
     const char *weights_file; // beside the model
 } ql_graph_form;
 

@@ -15,6 +15,7 @@ static const char *const cos_names[] = {"cos", "position_ids_cos", "rope_cos", N
 static const char *const sin_names[] = {"sin", "position_ids_sin", "rope_sin", NULL};
 static const char *const positions_names[] = {"positions", "position_ids", "input_pos", NULL};
 static const char *const mask_names[] = {"mask", "attention_mask", "atten_mask", NULL};
+static const char *const last_names[] = {"last", "last_token_index", NULL};
 static const char *const logits_names[] = {"logits", NULL};
 static const char *const past_k_names[] = {"past_k_%u", "past_key_%u", "past_key_values.%u.key",
                                            "past_key_%u_in", NULL};
@@ -109,7 +110,8 @@ static qrn_status find_inputs(const ql_graph *g, ql_signature *s) {
     } wanted[] = {{ids_names, &s->ids, true},
                   {cos_names, &s->cos, turned},
                   {sin_names, &s->sin, turned},
-                  {mask_names, &s->mask, true}};
+                  {mask_names, &s->mask, true},
+                  {last_names, &s->last, false}};
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         *wanted[i].at = find(g->inputs, g->n_inputs, wanted[i].names, 0);
         if (*wanted[i].at == QL_ABSENT && wanted[i].needed)
@@ -128,6 +130,8 @@ static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
     if (!is_matrix(logits, &s->logit_rows, &s->vocab) ||
         (s->logit_rows != s->tokens && s->logit_rows != 1))
         return misshapen(g, logits, "a row for each of the tokens of 'ids', or for the last one");
+    if (s->last != QL_ABSENT && (ql_tensor_count(&g->inputs[s->last]) != 1 || s->logit_rows != 1))
+        return misshapen(g, &g->inputs[s->last], "[1], and 'logits' of one token");
     const uint32_t angles[] = {s->cos, s->sin};
     for (size_t i = 0; i < 2; i++) {
         const ql_tensor *t = &g->inputs[angles[i] == QL_ABSENT ? s->positions : angles[i]];
@@ -188,7 +192,7 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
 static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         Qnn_DataType_t type = g->inputs[i].type;
-        if ((i == s->ids || i == s->positions) && !ql_is_integer(type))
+        if ((i == s->ids || i == s->positions || i == s->last) && !ql_is_integer(type))
             return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
                             g->file, g->name, g->inputs[i].name, (unsigned)type);
     }
@@ -200,7 +204,7 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
                             "%s: graph '%s': '%s' holds plain integers: what they stand for, scale "
                             "and offset, is not said",
                             g->file, g->name, t->name);
-        if (i != s->ids && i != s->positions && i != s->mask &&
+        if (i != s->ids && i != s->positions && i != s->mask && i != s->last &&
             (ql_tensor_bytes(t) == 0 || ql_is_integer(t->type)))
             return QRN_FAIL(QRN_E_DTYPE,
                             "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "
@@ -213,13 +217,14 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
 // Every input must have a value.
 static qrn_status check_all_used(const ql_graph *g, const ql_signature *s) {
     for (uint32_t i = 0; i < g->n_inputs; i++) {
-        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->positions || i == s->mask;
+        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->positions ||
+                    i == s->mask || i == s->last;
         for (uint32_t k = 0; s->past && k < s->layers && !used; k++)
             used = i == s->past_k[k] || i == s->past_v[k];
         if (!used)
             return QRN_FAIL(QRN_E_ARGUMENT,
                             "%s: graph '%s': nobody knows what input '%s' is for; expected ids, "
-                            "cos, sin, mask, past_k_0, past_v_0, ...",
+                            "cos, sin, mask, last, past_k_0, past_v_0, ...",
                             g->file, g->name, g->inputs[i].name);
     }
     return QRN_OK;

@@ -9,7 +9,8 @@
 // numbers of a head before the positions: past_k_i [1,kv,hd,P], new_k_i [1,kv,hd,T]. The mask may
 // be integers, 1 for what is seen, with one row for all tokens [1,P+T]: the graph then hides later
 // tokens from earlier ones itself. Outputs may hold the past before the new rows [1,kv,P+T,hd], and
-// the logits of the last token alone [1,1,vocab].
+// the logits of one token alone [1,1,vocab]: that of the last row, or the one whose row is in the
+// input last [1].
 // T tokens are computed by an execution, P are remembered from before (0: the graph has no past),
 // i counts the layers. The caller writes the new rows into its cache.
 #ifndef QRN_FRONTEND_LLM_SIGNATURE_H
@@ -52,6 +53,7 @@ typedef struct ql_signature {
     uint32_t tokens, past; // T, P
     uint32_t layers, kv_heads, head_dim, vocab;
     uint32_t logit_rows;                             // T, or 1: of the last token
+    uint32_t last;                                   // input that chooses it, or QL_ABSENT
     uint32_t new_rows;                               // of new_k_i: T, or P + T
     uint32_t mask_rows;                              // T, or 1: for all tokens
     uint32_t ids, cos, sin, positions, mask, logits; // among inputs or outputs, or QL_ABSENT

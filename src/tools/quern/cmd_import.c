@@ -25,7 +25,7 @@
 
 typedef struct import_options {
     qt_backend_options backend; // of --compile
-    const char *output, *weights;
+    const char *output, *weights, *logits;
     uint64_t context, prefill, layers;
     bool chunks, compile, force;
 } import_options;
@@ -41,6 +41,8 @@ static const qt_flag flags[] = {
      "context length (default: 1024, or that of the model if shorter)"},
     {"prefill", 'p', QT_COUNT, "N", AT(prefill), NULL,
      "prompt tokens per execution (default: 128)"},
+    {"logits", 0, QT_CHOICE, "WHICH", AT(logits), "last|all",
+     "logits of prompts: of the last token, or of all, e.g. for perplexity (default: last)"},
     {"chunks", 0, QT_BOOL, NULL, AT(chunks), NULL,
      "also write a graph that continues a long prompt"},
     {"layers", 0, QT_COUNT, "N", AT(layers), NULL,
@@ -142,10 +144,12 @@ static void choose_forms(job *j) {
     for (unsigned i = 0; o->weights && i < QL_FORMS; i++)
         if (strcmp(o->weights, words[i]) == 0)
             j->form = (ql_weight_form)i;
-    j->graphs[j->n_graphs++] = (ql_graph_form){"prefill", prefill, 0, WEIGHTS};
+    bool last = !o->logits || strcmp(o->logits, "last") == 0;
+    j->graphs[j->n_graphs++] = (ql_graph_form){"prefill", prefill, 0, last, WEIGHTS};
     if (o->chunks)
-        j->graphs[j->n_graphs++] = (ql_graph_form){"chunk", prefill, context - prefill, WEIGHTS};
-    j->graphs[j->n_graphs++] = (ql_graph_form){"decode", 1, context - 1, WEIGHTS};
+        j->graphs[j->n_graphs++] =
+            (ql_graph_form){"chunk", prefill, context - prefill, last, WEIGHTS};
+    j->graphs[j->n_graphs++] = (ql_graph_form){"decode", 1, context - 1, false, WEIGHTS};
 }
 
 // DIR/name into the list of written files; NULL after a message.

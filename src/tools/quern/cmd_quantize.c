@@ -78,22 +78,39 @@ static int no_memory(void) {
     return QT_EXIT_FAILURE;
 }
 
+static int open_model(const qt_quantize_job *j, const char *path, bool all_rows,
+                      qt_quantize_model *m) {
+    m->path = path;
+    int code = qt_open_shaped(path, &j->opt->in, &m->model);
+    if (code == QT_EXIT_OK && all_rows && !qt_text_all_rows(m->model))
+        return no_memory();
+    if (code == QT_EXIT_OK)
+        code = qt_repair_fold(path, &j->opt->in, j->repairs, m->model, &m->repaired);
+    if (code != QT_EXIT_OK)
+        return code;
+    if (qz_declare(m->model) != QRN_OK || qz_graph_create(m->model, &m->graph) != QRN_OK)
+        return failed(path, QT_EXIT_REFUSED);
+    return qt_overrides_apply(&j->opt->single, m->graph, path, &m->given);
+}
+
 static int open_models(qt_quantize_job *j, const qt_list *args) {
     j->n = args->n;
     j->models = calloc(args->n, sizeof *j->models);
     if (!j->models)
         return no_memory();
     for (size_t i = 0; i < args->n; i++) {
-        qt_quantize_model *m = &j->models[i];
-        m->path = args->items[i];
-        int code = qt_open_shaped(m->path, &j->opt->in, &m->model);
-        if (code == QT_EXIT_OK)
-            code = qt_repair_fold(m->path, &j->opt->in, j->repairs, m->model, &m->repaired);
+        int code = open_model(j, args->items[i], false, &j->models[i]);
         if (code != QT_EXIT_OK)
             return code;
-        if (qz_declare(m->model) != QRN_OK || qz_graph_create(m->model, &m->graph) != QRN_OK)
-            return failed(m->path, QT_EXIT_REFUSED);
-        code = qt_overrides_apply(&j->opt->single, m->graph, m->path, &m->given);
+    }
+    if (j->opt->text.text && qt_text_one_row(j->models[0].model)) {
+        int code = QT_EXIT_OK;
+        if (j->n > 1)
+            code = open_model(j, args->items[0], true, &j->all_rows);
+        else
+            qt_warn("%s gives the logits of one token: ranges behind its choice come from one "
+                    "token of each window; 'quern import --logits all' makes a graph of all",
+                    args->items[0]);
         if (code != QT_EXIT_OK)
             return code;
     }
@@ -102,9 +119,8 @@ static int open_models(qt_quantize_job *j, const qt_list *args) {
 
 // --- calibration
 
-static int open_samples(qt_quantize_job *j) {
+static int open_samples(qt_quantize_job *j, const qt_quantize_model *m) {
     const qt_quantize_options *o = j->opt;
-    const qt_quantize_model *m = &j->models[0];
     bool random = o->in.random && !o->text.text && !o->calibration && !o->run.merged.n;
     int code = QT_EXIT_OK;
     if (random)
@@ -132,42 +148,50 @@ static int equalize(qt_quantize_job *j) {
     return qt_overrides_apply(&j->opt->single, m->graph, m->path, &m->given);
 }
 
-// The first model runs; of the others only the shapes are needed.
+// One model runs; of the others only the shapes are needed.
+static int calibrate_model(qt_quantize_job *j, qt_quantize_model *m) {
+    bool runs = m == qt_quantize_calibrated(j);
+    const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
+                                .histograms = runs && j->scheme.method != QZ_MINMAX,
+                                .grams = runs && j->scheme.weight_bits == 4,
+                                .patches = j->n == 1 && !j->opt->run.only &&
+                                           j->scheme.weight_bits <= 8 &&
+                                           (j->scheme.adaround || j->scheme.correct_bias),
+                                .n_samples = (uint32_t)j->samples.n,
+                                .shapes_only = !runs || !j->samples.in.n_sets};
+    qt_calibration c = {.opt = &j->opt->run,
+                        .model = m->path,
+                        .graph = m->graph,
+                        .samples = &j->samples,
+                        .state = j->state_path,
+                        .histograms = opt.histograms,
+                        .grams = opt.grams};
+    if (qz_run_open(m->graph, &opt, &c.run) != QRN_OK)
+        return failed(m->path, QT_EXIT_REFUSED);
+    runs = runs && (j->samples.in.n_sets || j->opt->run.merged.n);
+    int code = runs ? qt_calibrate(&c) : QT_EXIT_OK;
+    qz_run_close(c.run);
+    return code;
+}
+
 static int calibrate(qt_quantize_job *j) {
-    for (size_t i = 0; i < j->n; i++) {
-        qt_quantize_model *m = &j->models[i];
-        const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
-                                    .histograms = i == 0 && j->scheme.method != QZ_MINMAX,
-                                    .grams = i == 0 && j->scheme.weight_bits == 4,
-                                    .patches = j->n == 1 && !j->opt->run.only &&
-                                               j->scheme.weight_bits <= 8 &&
-                                               (j->scheme.adaround || j->scheme.correct_bias),
-                                    .n_samples = (uint32_t)j->samples.n,
-                                    .shapes_only = i > 0 || !j->samples.in.n_sets};
-        qt_calibration c = {.opt = &j->opt->run,
-                            .model = m->path,
-                            .graph = m->graph,
-                            .samples = &j->samples,
-                            .state = j->state_path,
-                            .histograms = opt.histograms,
-                            .grams = opt.grams};
-        if (qz_run_open(m->graph, &opt, &c.run) != QRN_OK)
-            return failed(m->path, QT_EXIT_REFUSED);
-        bool first = i == 0 && (j->samples.in.n_sets || j->opt->run.merged.n);
-        int code = first ? qt_calibrate(&c) : QT_EXIT_OK;
-        qz_run_close(c.run);
-        if (code != QT_EXIT_OK)
-            return code;
-    }
-    return QT_EXIT_OK;
+    int code = QT_EXIT_OK;
+    if (j->all_rows.path)
+        code = calibrate_model(j, &j->all_rows);
+    for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++)
+        code = calibrate_model(j, &j->models[i]);
+    return code;
 }
 
 static int plan(qt_quantize_job *j) {
+    const qt_quantize_model *from = qt_quantize_calibrated(j);
+    if (j->all_rows.path && qz_plan_shares(from->graph, &j->scheme) != QRN_OK)
+        return failed(from->path, QT_EXIT_REFUSED);
     for (size_t i = 0; i < j->n; i++) {
         qt_quantize_model *m = &j->models[i];
         qrn_status s = qz_plan_shares(m->graph, &j->scheme);
-        if (s == QRN_OK && i > 0)
-            s = qz_plan_alike(m->graph, j->models[0].graph);
+        if (s == QRN_OK && m != from)
+            s = qz_plan_alike(m->graph, from->graph);
         if (s != QRN_OK)
             return failed(m->path, QT_EXIT_REFUSED);
     }
@@ -196,8 +220,13 @@ static int search(qt_quantize_job *j) {
 }
 
 static int report(qt_quantize_job *j) {
-    json_t *list = j->opt->json ? json_array() : NULL;
     int code = QT_EXIT_OK;
+    if (j->all_rows.path && !j->opt->no_check) { // the samples are those of all rows
+        qt_samples_close(&j->samples);
+        j->samples = (qt_samples){0};
+        code = open_samples(j, &j->models[0]);
+    }
+    json_t *list = j->opt->json ? json_array() : NULL;
     for (size_t i = 0; i < j->n && code == QT_EXIT_OK; i++) {
         const qt_quantize_model *m = &j->models[i];
         qt_quantized q = {.path = m->target,
@@ -221,16 +250,20 @@ static int report(qt_quantize_job *j) {
     return code == QT_EXIT_OK ? qt_close_stdout() : code;
 }
 
+static void release_model(qt_quantize_model *m) {
+    ox_writer_free(&m->bytes);
+    qz_graph_destroy(m->graph);
+    qz_encodings_free(m->given);
+    ox_model_close(m->model);
+    ox_model_close(m->repaired.original);
+    free(m->target);
+}
+
 static void release(qt_quantize_job *j) {
     qt_quantize_clean(j);
-    for (size_t i = 0; j->models && i < j->n; i++) {
-        ox_writer_free(&j->models[i].bytes);
-        qz_graph_destroy(j->models[i].graph);
-        qz_encodings_free(j->models[i].given);
-        ox_model_close(j->models[i].model);
-        ox_model_close(j->models[i].repaired.original);
-        free(j->models[i].target);
-    }
+    for (size_t i = 0; j->models && i < j->n; i++)
+        release_model(&j->models[i]);
+    release_model(&j->all_rows);
     qz_encodings_free(j->exported);
     qt_samples_close(&j->samples);
     free(j->models);
@@ -257,7 +290,7 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK)
         code = open_models(&j, args);
     if (code == QT_EXIT_OK)
-        code = open_samples(&j);
+        code = open_samples(&j, qt_quantize_calibrated(&j));
     if (code == QT_EXIT_OK)
         code = equalize(&j);
     if (code == QT_EXIT_OK)

@@ -42,6 +42,9 @@ typedef struct qt_quantize_job {
     uint32_t repairs; // qz_repair bits
     qt_quantize_model *models;
     size_t n;
+    // models[0] with a row of logits for each token of a window, in place of the one that its input
+    // `last` chooses: it is calibrated and not written. NULL path: models[0] is calibrated itself.
+    qt_quantize_model all_rows;
     qt_samples samples;
     qz_encodings *exported; // or NULL
     char *weights_path;     // NULL: constants are in the models
@@ -49,6 +52,10 @@ typedef struct qt_quantize_job {
     const char *weights_name;
     char *onnx; // the model that a DLC file is made of; NULL: the output is a model
 } qt_quantize_job;
+
+static inline qt_quantize_model *qt_quantize_calibrated(qt_quantize_job *j) {
+    return j->all_rows.path ? &j->all_rows : &j->models[0];
+}
 
 static inline const char *qt_quantize_soc(const qt_quantize_job *j) {
     return j->opt->soc ? j->opt->soc : "SM8650";

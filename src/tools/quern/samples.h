@@ -34,6 +34,10 @@ typedef struct qt_text_options {
 } qt_text_options;
 int qt_samples_of_text(const ox_model *m, const char *model, const qt_input_options *opt,
                        const qt_text_options *text, qt_samples *out);
+// Has the model an input `last` [1] that chooses the token of its logits? qt_text_all_rows makes it
+// one of all tokens of `ids`, whose logits then are as many rows; false: no memory.
+bool qt_text_one_row(const ox_model *m);
+bool qt_text_all_rows(ox_model *m);
 
 // Parts for samples_text.c: without samples; and those of arrays, which are freed or kept.
 int qt_samples_begin(const ox_model *m, const qt_input_options *opt, qt_samples *out);

@@ -17,7 +17,8 @@
 typedef struct windows {
     const qt_text_options *opt;
     const ox_info *ids, *cos, *sin, *mask;
-    uint32_t tokens; // of a window
+    const ox_info *last; // or NULL: rows whose logits are given, one or all
+    uint32_t tokens;     // of a window
     ql_ids text;
     size_t n;
     ql_rope rope;
@@ -35,20 +36,63 @@ static const ox_info *port(const qt_inputs *in, const char *name) {
     return NULL;
 }
 
+static const ox_info *named(const ox_info *list, uint32_t n, const char *name) {
+    for (uint32_t i = 0; i < n; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+static const ox_info *input_of(const ox_model *m, const char *name) {
+    return named(m->graph->inputs, m->graph->n_inputs, name);
+}
+
+bool qt_text_one_row(const ox_model *m) {
+    const ox_info *last = input_of(m, "last"), *ids = input_of(m, "ids");
+    return last && last->rank == 1 && last->dims[0] == 1 && ids && ids->rank == 2 &&
+           ids->dims[1] > 1;
+}
+
+// A copy that may be changed in place of a list; NULL: no memory.
+static ox_info *own(ox_model *m, const ox_info **list, uint32_t n) {
+    ox_info *copy = qrn_arena_alloc(m->arena, n * sizeof *copy);
+    if (copy) {
+        memcpy(copy, *list, n * sizeof *copy);
+        *list = copy;
+    }
+    return copy;
+}
+
+bool qt_text_all_rows(ox_model *m) {
+    ox_graph *g = m->graph;
+    ox_info *inputs = own(m, &g->inputs, g->n_inputs), *outputs = own(m, &g->outputs, g->n_outputs);
+    if (!inputs || !outputs)
+        return false;
+    inputs[input_of(m, "last") - g->inputs].dims[0] = input_of(m, "ids")->dims[1];
+    const ox_info *logits = named(g->outputs, g->n_outputs, "logits");
+    if (logits)
+        outputs[logits - g->outputs].has_shape = false; // which was that of one row
+    return true;
+}
+
 static int find_ports(const qt_inputs *in, windows *w) {
     w->ids = port(in, "ids");
     w->cos = port(in, "cos");
     w->sin = port(in, "sin");
     w->mask = port(in, "mask");
-    bool ok = w->ids && w->cos && w->sin && w->mask && in->n_ports == 4 && w->ids->rank == 2 &&
-              w->cos->rank == 4 && w->sin->rank == 4 && w->mask->rank >= 2;
+    w->last = port(in, "last");
+    bool ok = w->ids && w->cos && w->sin && w->mask && in->n_ports == 4 + (w->last ? 1 : 0) &&
+              w->ids->rank == 2 && w->cos->rank == 4 && w->sin->rank == 4 && w->mask->rank >= 2;
     int64_t t = ok ? w->ids->dims[1] : 0;
     ok = ok && t > 0 && w->cos->dims[2] == t && w->sin->dims[2] == t && w->cos->dims[3] > 1 &&
          w->sin->dims[3] == w->cos->dims[3] && w->mask->dims[w->mask->rank - 1] == t &&
          w->mask->dims[w->mask->rank - 2] == t;
+    if (w->last)
+        ok = ok && w->last->rank == 1 && (w->last->dims[0] == 1 || w->last->dims[0] == t);
     if (!ok) {
-        qt_error("--text needs a language model's graph without a past first: inputs ids [1,T], "
-                 "cos and sin [1,1,T,D], mask [1,..,T,T]");
+        qt_error(
+            "--text needs a language model's graph without a past first: inputs ids [1,T], "
+            "cos and sin [1,1,T,D], mask [1,..,T,T] and, where logits are of one token, last [1]");
         return QT_EXIT_INPUT;
     }
     w->tokens = (uint32_t)t;
@@ -91,18 +135,34 @@ static bool make(qt_npz *z, const ox_info *p, size_t n, qt_array **out) {
     return true;
 }
 
+static void store(qt_array *a, size_t i, uint32_t v) {
+    if (a->type == OX_I64)
+        ((int64_t *)a->data)[i] = v;
+    else
+        ((int32_t *)a->data)[i] = (int32_t)v;
+}
+
+// All rows, or the last one.
+static bool fill_last(const windows *w, qt_npz *z) {
+    qt_array *last;
+    if (!w->last)
+        return true;
+    if (!make(z, w->last, 1, &last))
+        return false;
+    uint32_t n = (uint32_t)w->last->dims[0];
+    for (uint32_t i = 0; i < n; i++)
+        store(last, i, w->tokens - n + i);
+    return true;
+}
+
 static bool fill(const windows *w, qt_npz *z) {
     qt_array *ids, *cosines, *sines, *mask;
     uint32_t depth = (uint32_t)w->cos->dims[3], t = w->tokens;
     float *frequencies = calloc(depth, sizeof *frequencies);
     bool ok = frequencies && make(z, w->ids, w->n, &ids) && make(z, w->cos, 1, &cosines) &&
-              make(z, w->sin, 1, &sines) && make(z, w->mask, 1, &mask);
-    for (size_t i = 0; ok && i < w->n * t; i++) {
-        if (ids->type == OX_I64)
-            ((int64_t *)ids->data)[i] = w->text.items[i];
-        else
-            ((int32_t *)ids->data)[i] = (int32_t)w->text.items[i];
-    }
+              make(z, w->sin, 1, &sines) && make(z, w->mask, 1, &mask) && fill_last(w, z);
+    for (size_t i = 0; ok && i < w->n * t; i++)
+        store(ids, i, w->text.items[i]);
     if (ok)
         ql_rope_frequencies(&w->rope, depth / 2, frequencies);
     for (uint32_t i = 0; ok && i < t; i++) {
@@ -119,12 +179,13 @@ static bool fill(const windows *w, qt_npz *z) {
 
 static int add_windows(qt_samples *s, const windows *w) {
     bool typed = (w->ids->type == OX_I32 || w->ids->type == OX_I64) && w->cos->type == OX_F32 &&
-                 w->sin->type == OX_F32 && w->mask->type == OX_F32;
+                 w->sin->type == OX_F32 && w->mask->type == OX_F32 &&
+                 (!w->last || w->last->type == OX_I32 || w->last->type == OX_I64);
     if (!typed) {
-        qt_error("--text needs integer ids and float32 cos, sin and mask");
+        qt_error("--text needs integer ids and last, and float32 cos, sin and mask");
         return QT_EXIT_INPUT;
     }
-    qt_npz z = {.names = calloc(4, sizeof *z.names), .arrays = calloc(4, sizeof *z.arrays)};
+    qt_npz z = {.names = calloc(5, sizeof *z.names), .arrays = calloc(5, sizeof *z.arrays)};
     if (z.names && z.arrays && fill(w, &z))
         return qt_samples_add(s, w->opt->text, &z);
     qt_npz_free(&z);
