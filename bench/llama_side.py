@@ -4,7 +4,7 @@
   llama_side.py make FILE.gguf TYPE OUT.gguf    the same model with weights of another type
   llama_side.py serve FILE.gguf THREADS         answers each line 'TOKENS PAST RUNS' with times
 
-A run computes TOKENS after PAST positions, and the logits of all of them, as static graphs do.
+A run computes TOKENS after PAST positions, and the logits of the last one.
 """
 import ctypes
 import json
@@ -35,7 +35,8 @@ def open_context(path, threads):
 def compute(context, batch, n, at, logits):
     batch.n_tokens = n
     for i in range(n):
-        batch.token[i], batch.pos[i], batch.logits[i] = 1000 + 37 * i, at + i, logits
+        batch.token[i], batch.pos[i] = 1000 + 37 * i, at + i
+        batch.logits[i] = logits and i == n - 1
         batch.n_seq_id[i], batch.seq_id[i][0] = 1, 0
     ll.llama_memory_seq_rm(ll.llama_get_memory(context), 0, at, -1)
     start = time.perf_counter()

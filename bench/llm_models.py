@@ -30,11 +30,14 @@ def inputs(folder, t, past, config):
     mask[..., past:] = np.triu(np.full((t, t), -1e4), 1)
     given = {"ids": r.integers(1000, 9000, (1, t)), "cos": np.cos(a), "sin": np.sin(a)}
     given["mask"] = mask
+    if t > 1:
+        given["last"] = np.array([t - 1])
     for name in [f"past_{c}_{i}" for i in range(config["num_hidden_layers"]) for c in "kv" if past]:
         given[name] = r.standard_normal((1, config["num_key_value_heads"], past, head))
     folder.mkdir(exist_ok=True)
     for name, x in given.items():
-        np.save(folder / f"{name}.npy", x.astype(np.int32 if name == "ids" else np.float32))
+        whole = name in ("ids", "last")
+        np.save(folder / f"{name}.npy", x.astype(np.int32 if whole else np.float32))
 
 
 def make(o, form):

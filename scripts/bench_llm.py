@@ -31,7 +31,7 @@ HEAD = """## Speed
 
 {file}, {machine}. Milliseconds, the fastest of {turns} rounds in which
 Quern and llama.cpp ({version}) alternate on the same machine. A ratio is Quern's time
-divided by llama.cpp's, of minima and (of medians). Both compute the logits of all tokens of a
+divided by llama.cpp's, of minima and (of medians). Both compute the logits of the last token of a
 prefill. cpu: ONNX files on `libQnnCpu.so`; htp: a context binary, rounded as on the NPU of {soc}.
 
 | what | form | backend | threads | Quern | llama.cpp | its ms | ratio |

@@ -190,6 +190,11 @@ qrn_status qrn_file_map(const char *path, qrn_file *out) {
 
 qrn_status qrn_file_check(const qrn_file *f) { return qrn_file_guard_check(f->guard); }
 
+void qrn_file_leave(const qrn_file *f) {
+    if (f->guard) // nobody writes to the mapping
+        (void)madvise((void *)(uintptr_t)f->data, f->size, MADV_DONTNEED);
+}
+
 void qrn_file_unmap(qrn_file *f) {
     if (f->guard) {
         list_replace(f->guard, NULL);

@@ -24,6 +24,8 @@ typedef struct qrn_file {
 // Opens a regular file; the message names it and what the system said. Does not wait for a pipe.
 qrn_status qrn_file_map(const char *path, qrn_file *out);
 void qrn_file_unmap(qrn_file *f); // a zeroed struct is fine
+// Leaves the pages that were read so far to the system; those that are read again come back.
+void qrn_file_leave(const qrn_file *f);
 // Is the file as it was? Always for a copy. One system call.
 qrn_status qrn_file_check(const qrn_file *f);
 

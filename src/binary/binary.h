@@ -85,7 +85,8 @@ typedef struct qrn_bin_graph {
     uint64_t shared_bytes;  // of those that other graphs have, too
     uint64_t io_bytes;      // of its application tensors
     uint64_t arena_bytes;   // most intermediate data at a time
-    // What a chip would do with it, for reports: values are tensor ids, ops are nodes. NULL: none.
+    // What a chip would do with it, for reports: values are tensor ids, ops are nodes. NULL: none,
+    // or the file was read to be executed.
     const qd_schedule *schedule;
     const void *schedule_data; // of a file that was read: the section
     uint64_t schedule_bytes;

@@ -321,18 +321,23 @@ static qrn_status check_schedule(const qrn_bin_reading *r, const qrn_bin_graph *
     return QRN_OK;
 }
 
-static qrn_status read_schedule(const file *f, const section *s, qrn_bin_reading *r) {
+// It is checked in any case, and kept for those who only look at the file.
+static qrn_status read_schedule(const file *f, const section *s, bool keeps, qrn_bin_reading *r) {
     qrn_bin_graph *g = &r->bin->graphs[s->index];
-    qd_schedule *read = qrn_arena_alloc(r->bin->arena, sizeof *read);
-    if (!read)
-        return QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
+    qrn_arena *arena = keeps ? r->bin->arena : qrn_arena_create();
+    qd_schedule *read = arena ? qrn_arena_alloc(arena, sizeof *read) : NULL;
+    qrn_status status = read ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory for a context binary");
     r->graph = s->index;
     g->schedule_data = f->data + s->offset;
     g->schedule_bytes = s->size_bytes;
-    QRN_TRY(qd_stored_read(g->schedule_data, s->size_bytes, r->bin->arena, read));
-    QRN_TRY(check_schedule(r, g, read));
-    g->schedule = read;
-    return QRN_OK;
+    if (status == QRN_OK)
+        status = qd_stored_read(g->schedule_data, s->size_bytes, arena, read);
+    if (status == QRN_OK)
+        status = check_schedule(r, g, read);
+    g->schedule = keeps && status == QRN_OK ? read : NULL;
+    if (!keeps)
+        qrn_arena_destroy(arena);
+    return status;
 }
 
 static qrn_status read_all(const file *f, const places *p, qrn_bin_compiled_fn get_compiled,
@@ -345,7 +350,7 @@ static qrn_status read_all(const file *f, const places *p, qrn_bin_compiled_fn g
         QRN_TRY(qrn_bin_get_graph(&in, &r, &b->graphs[r.graph]));
     }
     for (uint32_t i = 0; i < f->schedules.n; i++)
-        QRN_TRY(read_schedule(f, &f->schedules.first[i], &r));
+        QRN_TRY(read_schedule(f, &f->schedules.first[i], !get_compiled, &r));
     for (uint32_t i = 0; get_compiled && i < f->compiled.n; i++) {
         r.graph = f->compiled.first[i].index;
         in = section_in(f, &f->compiled.first[i], b->arena);

@@ -97,7 +97,8 @@ static bool swallow(void *ctx, const void *data, size_t n) {
 
 static void make_graph(const ql_llama *m, const ql_weights *w) {
     ox_writer out = {0};
-    if (ql_llama_graph(m, w, &(ql_graph_form){"decode", 1, 7, "w"}, &out) != QRN_OK || !out.n)
+    const ql_graph_form form = {"decode", 1, 7, false, "w"};
+    if (ql_llama_graph(m, w, &form, &out) != QRN_OK || !out.n)
         broken("a graph that is not written");
     ox_writer_free(&out);
 }

@@ -166,6 +166,13 @@ static double rounded(const call *c, double x) {
     return qrn_fp16_round(x, (qrn_fp16_rule)c->a.rule);
 }
 
+// Has a key the mask -infinity, or what the rule makes of it?
+static bool is_hidden(const call *c, const uint32_t *index, size_t key) {
+    const uint32_t *s = c->a.mask;
+    return c->in[QRN_ATT_MASK] &&
+           load(c, QRN_ATT_MASK, row_at(s, index) + key * s[QRN_ATT_COL]) <= rounded(c, -INFINITY);
+}
+
 // Result of row [batch, batch, row, row], element w.
 static void expected(const call *c, const uint32_t *index, double *want) {
     const qrn_attention_args *a = &c->a;
@@ -181,6 +188,7 @@ static void expected(const call *c, const uint32_t *index, double *want) {
         if (c->in[QRN_ATT_MASK])
             e[j] = rounded(
                 c, e[j] + load(c, QRN_ATT_MASK, row_at(a->mask, index) + j * a->mask[QRN_ATT_COL]));
+        e[j] = is_hidden(c, index, j) ? -INFINITY : e[j];
         top = fmax(top, e[j]);
     }
     for (size_t w = 0; w < a->width; w++)
@@ -188,6 +196,8 @@ static void expected(const call *c, const uint32_t *index, double *want) {
     bool hidden = top <= (a->rule == QRN_FP16_WIDE_RANGE ? -1e5 : -INFINITY);
     for (size_t j = 0; j < sees && !hidden; j++) {
         double weight = exp(e[j] - top);
+        if (is_hidden(c, index, j))
+            continue; // whatever lies there
         sum += weight;
         for (size_t w = 0; w < a->width; w++)
             want[w] += weight * of_key(c, QRN_ATT_V, index, j, w);
@@ -310,6 +320,47 @@ static void hidden_keys_count_where_their_scores_are_large(void **unused) {
     end(&c);
 }
 
+// A cache of which the first keys are used, and a new key behind it: what the mask hides is not
+// read, so that NaN there does no harm.
+static void hidden_parts_of_a_cache_are_not_read(void **unused) {
+    (void)unused;
+    enum { ROWS = 3, CACHE = 300, SIZE = 24, PART = 128 }; // keys of a part
+    for (uint32_t round = 0; round < 40; round++) {
+        uint32_t used = between(0, 2 * PART), near = (used + 15) / 16 * 16;
+        call c = {.a = {.batch = {1, 2},
+                        .rows = {1, ROWS},
+                        .keys = {CACHE, 1},
+                        .depth = SIZE,
+                        .width = SIZE,
+                        .scale = 0.5,
+                        .rule = between(QRN_FP16_OFF, QRN_FP16_AS_F32),
+                        .q = {0, 0, ROWS * SIZE, 0, SIZE, 1},
+                        .y = {0, 0, ROWS * SIZE, 0, SIZE, 1},
+                        .k = {0, 0, CACHE * SIZE, SIZE, 1},
+                        .v = {0, 0, CACHE * SIZE, SIZE, 1},
+                        .more_k = {0, 0, SIZE, SIZE, 1},
+                        .more_v = {0, 0, SIZE, SIZE, 1},
+                        .mask = {0, 0, 0, 0, 0, 1}}};
+        const size_t sizes[] = {2 * ROWS * SIZE, 2 * CACHE * SIZE, 2 * CACHE * SIZE,
+                                2 * SIZE,        2 * SIZE,         CACHE + 1};
+        for (uint32_t i = 0; i < QRN_ATT_IN; i++)
+            add_operand(&c, i, sizes[i]);
+        for (size_t i = 0; i <= CACHE; i++)
+            ((float *)c.views[QRN_ATT_MASK].data)[i] = i >= used && i < CACHE ? -INFINITY : 0.0f;
+        for (uint32_t i = QRN_ATT_K; i <= QRN_ATT_V; i++) {
+            to_fp16(&c.views[i], false);
+            for (size_t k = near; k < CACHE / 16 * 16; k++) // those of the last 16 are read
+                for (size_t b = 0; b < 2; b++)
+                    ((uint16_t *)c.views[i].data)[(b * CACHE + k) * SIZE] = 0x7e00;
+        }
+        c.y = make(2 * ROWS * SIZE);
+        c.out[0] = &c.y;
+        c.k = (qrn_kcall){.args = &c.a, .in = c.in, .out = c.out, .n_in = QRN_ATT_IN, .n_out = 1};
+        check_rows(&c);
+        end(&c);
+    }
+}
+
 // NaN among the scores is no number that may be left out.
 static void nan_in_a_query_makes_its_row_nan(void **unused) {
     (void)unused;
@@ -351,6 +402,7 @@ int main(void) {
         cmocka_unit_test(few_rows_of_queries_agree_with_the_formula),
         cmocka_unit_test(many_rows_of_queries_agree_with_the_formula),
         cmocka_unit_test(hidden_keys_count_where_their_scores_are_large),
+        cmocka_unit_test(hidden_parts_of_a_cache_are_not_read),
         cmocka_unit_test(nan_in_a_query_makes_its_row_nan),
     };
     return cmocka_run_group_tests(tests, set_up, NULL);

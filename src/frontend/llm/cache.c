@@ -7,9 +7,10 @@
 
 #include "base/mem.h"
 
+#include <math.h>
 #include <string.h>
 
-#define HIDDEN -1e4f // what the mask adds to hide a position; small enough for fp16
+#define HIDDEN -INFINITY // what the mask adds to hide a position, which then need not be read
 
 // Keys and values of `rows` positions for each layer: [kv heads, rows, numbers of a head].
 typedef struct cache {
@@ -342,6 +343,8 @@ static void keep(ql_model *m, const runner *r, uint32_t n) {
                       &c->owner->inputs[c->at->past_v[l]], c->v[l], n, false);
         }
     }
+    if (m->memory.written)
+        m->memory.written(m->memory.ctx, n);
 }
 
 static qrn_status check_feed(const ql_model *m, const uint32_t *tokens, uint32_t n) {

@@ -16,6 +16,7 @@ typedef struct ql_memory {
     void *ctx;
     void *(*alloc)(void *ctx, size_t bytes); // 64-byte aligned, cleared; NULL: no memory
     void (*free)(void *ctx, void *p);
+    void (*written)(void *ctx, uint32_t n); // (optional) new rows of n positions are in it
 } ql_memory;
 
 typedef struct ql_model_info {

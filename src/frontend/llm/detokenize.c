@@ -85,7 +85,7 @@ static qrn_status decode_byte_level(ql_slice word, ql_bytes *out) {
 
 static qrn_status decode_word(const ql_decoder *d, uint32_t id, ql_bytes *out) {
     const ql_tokenizer *t = d->t;
-    ql_slice word = t->words[id].text;
+    ql_slice word = ql_word_text(&t->words[id]);
     if (t->byte_level)
         return decode_byte_level(word, out);
     for (unsigned b = 0; t->byte_words && word.n == 6 && b < 256; b++)
@@ -102,7 +102,7 @@ static qrn_status decode_word(const ql_decoder *d, uint32_t id, ql_bytes *out) {
 
 qrn_status ql_decode(ql_decoder *d, uint32_t id, ql_bytes *out) {
     const ql_tokenizer *t = d->t;
-    if (id >= t->n_words || !t->words[id].text.text)
+    if (id >= t->n_words || !t->words[id].text)
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: no token has the number %u; the vocabulary ends at %u",
                         t->name, id, t->n_words - 1);
     if (t->words[id].special)

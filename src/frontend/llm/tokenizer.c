@@ -56,9 +56,12 @@ void ql_tokenizer_close(ql_tokenizer *t) {
     qrn_arena_destroy(t->arena);
 }
 
+#define MOST_BYTES 0x7fffffffu // of a word
+
+// At most three quarters are taken.
 static uint32_t slots_for(uint32_t n) {
     uint32_t slots = 64;
-    while (slots < 2 * (uint64_t)n && slots < 1u << 31)
+    while (slots / 4 * 3 < (uint64_t)n && slots < 1u << 31)
         slots *= 2;
     return slots;
 }
@@ -92,7 +95,7 @@ static bool is_same(ql_slice a, ql_slice b) {
 static uint32_t *slot_of(const ql_tokenizer *t, ql_slice text) {
     for (uint64_t i = hash_of(text);; i++) {
         uint32_t *slot = &t->slots[i & (t->n_slots - 1)];
-        if (*slot == QL_NO_TOKEN || is_same(t->words[*slot].text, text))
+        if (*slot == QL_NO_TOKEN || is_same(ql_word_text(&t->words[*slot]), text))
             return slot;
     }
 }
@@ -102,14 +105,17 @@ uint32_t ql_word_find(const ql_tokenizer *t, ql_slice text) { return *slot_of(t,
 qrn_status ql_word_set(ql_tokenizer *t, uint32_t id, ql_slice text) {
     ql_word *w = &t->words[id];
     uint32_t *slot = slot_of(t, text);
-    if (w->text.text && !is_same(w->text, text))
+    if (text.n > MOST_BYTES)
+        return QRN_FAIL(QRN_E_ARGUMENT, "%s: token %u has %zu bytes", t->name, id, text.n);
+    if (w->text && !is_same(ql_word_text(w), text))
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: token %u is '%.*s' and '%.*s'", t->name, id,
-                        (int)(w->text.n < 60 ? w->text.n : 60), w->text.text,
-                        (int)(text.n < 60 ? text.n : 60), text.text);
+                        (int)(w->n < 60 ? w->n : 60), w->text, (int)(text.n < 60 ? text.n : 60),
+                        text.text);
     if (*slot != QL_NO_TOKEN && *slot != id)
         return QRN_FAIL(QRN_E_ARGUMENT, "%s: '%.*s' is token %u and token %u", t->name,
                         (int)(text.n < 60 ? text.n : 60), text.text, *slot, id);
-    w->text = text;
+    w->text = text.text;
+    w->n = (uint32_t)text.n & MOST_BYTES;
     *slot = id;
     return QRN_OK;
 }

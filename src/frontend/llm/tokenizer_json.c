@@ -12,10 +12,17 @@
 
 #define MOST_TOKENS 4000000u // more than any vocabulary has
 
+// Memory for texts.
+typedef struct texts {
+    char *at;
+    size_t left;
+} texts;
+
 typedef struct source {
     const char *name;
     ql_tokenizer *t;
     qrn_arena *arena; // of the JSON tree
+    texts *room;
 } source;
 
 static qrn_status wrong(const source *s, const qrn_json *at, const char *key, const char *what) {
@@ -37,14 +44,21 @@ static bool flag_of(const qrn_json *object, const char *key, bool otherwise) {
     return v ? v->kind == QRN_JSON_TRUE : otherwise;
 }
 
-// The strings of the tree die with it: words are copied.
+#define TEXT_BYTES 16384 // that are taken at a time
+
+// The strings of the tree die with it: words are copied, side by side.
 static qrn_status keep(const source *s, const char *text, ql_slice *out) {
-    size_t n = strlen(text);
-    char *copy = qrn_arena_reserve(s->t->arena, n + 1);
-    if (!copy)
-        return QRN_FAIL(QRN_E_MEM, "%s: no memory", s->name);
-    memcpy(copy, text, n + 1);
-    *out = (ql_slice){copy, n};
+    size_t n = strlen(text), most = n < TEXT_BYTES ? TEXT_BYTES : n + 1;
+    if (s->room->left <= n) {
+        char *more = qrn_arena_reserve(s->t->arena, most);
+        if (!more)
+            return QRN_FAIL(QRN_E_MEM, "%s: no memory", s->name);
+        *s->room = (texts){more, most};
+    }
+    memcpy(s->room->at, text, n + 1);
+    *out = (ql_slice){s->room->at, n};
+    s->room->at += n + 1;
+    s->room->left -= n + 1;
     return QRN_OK;
 }
 
@@ -396,7 +410,9 @@ static qrn_status read_tokenizer(source *s, const char *json, size_t n) {
 }
 
 qrn_status ql_tokenizer_parse(const char *name, const char *json, size_t n, ql_tokenizer **out) {
-    source s = {.name = name, .t = ql_tokenizer_make(name), .arena = qrn_arena_create()};
+    texts room = {0};
+    source s = {
+        .name = name, .t = ql_tokenizer_make(name), .arena = qrn_arena_create(), .room = &room};
     qrn_status status = QRN_E_MEM;
     if (s.t && s.arena)
         status = read_tokenizer(&s, json, n);

@@ -7,10 +7,13 @@
 #include "frontend/llm/regex.h"
 #include "frontend/llm/tokenizer.h"
 
+// There are many: it is kept small.
 typedef struct ql_word {
-    ql_slice text; // as the vocabulary has it; NULL: no token has this number
-    bool special;  // has no text
+    const char *text;     // as the vocabulary has it; NULL: no token has this number
+    uint32_t n : 31;      // bytes of it
+    uint32_t special : 1; // has no text
 } ql_word;
+static inline ql_slice ql_word_text(const ql_word *w) { return (ql_slice){w->text, w->n}; }
 
 // A token that is found in the text before anything else is done to it.
 typedef struct ql_added {

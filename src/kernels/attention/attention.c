@@ -28,20 +28,24 @@ static double of_key(const qrn_kcall *k, uint32_t operand, size_t batch, size_t 
     return element(a, k->in[more ? operand + QRN_ATT_MORE_K - QRN_ATT_K : operand], at);
 }
 
-static double score(const qrn_kcall *k, size_t batch, size_t row, size_t key) {
+static double mask_of(const qrn_kcall *k, size_t batch, size_t row, size_t key) {
     const qrn_attention_args *a = k->args;
     const qrn_view *mask = qrn_att_in(k, QRN_ATT_MASK);
+    size_t at = qrn_att_row_at(a, a->mask, batch, row) + key * a->mask[QRN_ATT_COL];
+    return mask ? element(a, mask, at) : 0;
+}
+
+static double score(const qrn_kcall *k, size_t batch, size_t row, size_t key) {
+    const qrn_attention_args *a = k->args;
     size_t q = qrn_att_row_at(a, a->q, batch, row);
-    double sum = 0;
+    double sum = 0, mask = mask_of(k, batch, row, key);
+    if (mask <= (double)qrn_att_least(a))
+        return -INFINITY;
     for (size_t d = 0; d < a->depth; d++)
         sum += element(a, k->in[QRN_ATT_Q], q + d * a->q[QRN_ATT_COL]) *
                of_key(k, QRN_ATT_K, batch, key, d);
     sum = rounded(a, rounded(a, sum) * a->scale);
-    if (mask)
-        sum = rounded(
-            a, sum + element(a, mask,
-                             qrn_att_row_at(a, a->mask, batch, row) + key * a->mask[QRN_ATT_COL]));
-    return sum;
+    return qrn_att_in(k, QRN_ATT_MASK) ? rounded(a, sum + mask) : sum;
 }
 
 static void attend(const qrn_kcall *k, size_t batch, size_t row, double *weight, double *y) {
@@ -56,6 +60,8 @@ static void attend(const qrn_kcall *k, size_t batch, size_t row, double *weight,
         y[w] = 0;
     bool hidden = top <= (double)qrn_att_floor(a);
     for (size_t j = 0; j < n && !hidden; j++) {
+        if (mask_of(k, batch, row, j) <= (double)qrn_att_least(a))
+            continue;
         sum += weight[j] = exp(weight[j] - top);
         for (size_t w = 0; w < a->width; w++)
             y[w] += weight[j] * of_key(k, QRN_ATT_V, batch, j, w);

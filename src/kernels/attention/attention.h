@@ -18,7 +18,9 @@
 //             s[j] = scale * sum_d q[d] * k[j,d] + mask[j],   y = sum_j e^(s[j] - max s) * v[j] /
 //             sum
 //           `causal`: query i of n sees the keys up to all - n + i. A row without keys, or with
-//           -infinity for all of them, is 0 (fp16 of wide range: scores below -1e5). With an fp16
+//           -infinity for all of them, is 0 (fp16 of wide range: scores below -1e5). A key with a
+//           mask of -infinity, or what a rule without infinities makes of it (-65504, in the wide
+//           range -131008), has the weight 0 whatever its score and need not be read. With an fp16
 //           rule operands are rounded as they are read, and the sum, its product with the scale,
 //           the score and the result are rounded; weights are not.
 //           RAW: all are quantized values of 8 or 16 bits with one scale, those of both places of

@@ -51,6 +51,14 @@ static inline float qrn_att_floor(const qrn_attention_args *a) {
     return a->rule == QRN_FP16_WIDE_RANGE ? -1e5f : -INFINITY;
 }
 
+// A mask as low as this hides a key whatever its score: -infinity, or the number that it becomes
+// where the rule has none.
+static inline float qrn_att_least(const qrn_attention_args *a) {
+    return a->rule == QRN_FP16_WIDE_RANGE ? (float)-QRN_FP16_WIDE_RANGE_MAX
+           : a->rule == QRN_FP16_CLAMP    ? (float)-QRN_FP16_MAX
+                                          : -INFINITY;
+}
+
 // Keys or values in one place: floats, or fp16.
 typedef struct qrn_att_matrix {
     const void *data; // its first element

@@ -11,6 +11,7 @@
 #include "tools/quern/report.h"
 #include "tools/quern/run_pte.h"
 
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -250,6 +251,10 @@ static int open_binary(qt_llm_graphs *l, const char *file) {
     l->n_binaries++;
     code = load_binary(l, file, b);
     qt_binary_forget(&b->binary);
+    qrn_file_leave(&b->binary.file); // descriptions of graphs are read once
+#ifdef __GLIBC__
+    malloc_trim(0); // and so is what described them
+#endif
     return code;
 }
 

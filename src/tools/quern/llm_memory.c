@@ -8,11 +8,16 @@
 #include "HTP/QnnHtpMem.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define LEAVE_AFTER 16 // positions
 
 typedef struct buffer {
     void *data;
     size_t bytes;
     int fd;
+    bool is_file; // a mapping of a file, which keeps what is written
 } buffer;
 
 typedef struct registration {
@@ -27,6 +32,7 @@ struct qt_llm_memory {
     size_t n_buffers;
     registration *known;
     size_t n_known;
+    uint32_t written; // positions since the pages were left
 };
 
 qrn_status qt_llm_memory_open(const qc_client *c, qt_llm_memory **out) {
@@ -58,13 +64,24 @@ void qt_llm_memory_close(qt_llm_memory *m) {
     free(m);
 }
 
+// Does the file have what is written to its mapping? Memory of other libraries may be none.
+static bool is_mapped_file(volatile char *data, int fd) {
+    char seen = 0;
+    data[0] = 1;
+    bool same = fd >= 0 && pread(fd, &seen, 1, 0) == 1 && seen == 1;
+    data[0] = 0;
+    return same;
+}
+
 static void *make(void *ctx, size_t bytes) {
     qt_llm_memory *m = ctx;
     buffer *grown = realloc(m->buffers, (m->n_buffers + 1) * sizeof *grown);
     m->buffers = grown ? grown : m->buffers;
     void *data = grown ? qt_rpcmem_alloc(&m->shared, bytes) : NULL;
-    if (data) // cleared, and at the begin of a page
-        m->buffers[m->n_buffers++] = (buffer){data, bytes, m->shared.to_fd(data)};
+    if (data) { // cleared, and at the begin of a page
+        int fd = m->shared.to_fd(data);
+        m->buffers[m->n_buffers++] = (buffer){data, bytes, fd, is_mapped_file(data, fd)};
+    }
     return data;
 }
 
@@ -74,8 +91,22 @@ static void leave(void *ctx, void *data) {
     (void)data;
 }
 
+// The accelerator maps the same memory, and pages count for each mapping that has touched them.
+// This one only writes new rows: now and then it leaves its pages, which keep what they hold.
+static void note_written(void *ctx, uint32_t n) {
+    qt_llm_memory *m = ctx;
+    m->written += n;
+    if (m->written < LEAVE_AFTER)
+        return;
+    m->written = 0;
+    for (size_t i = 0; i < m->n_buffers; i++)
+        if (m->buffers[i].is_file)
+            (void)madvise(m->buffers[i].data, m->buffers[i].bytes, MADV_DONTNEED);
+}
+
 ql_memory qt_llm_memory_allocator(qt_llm_memory *m) {
-    return m ? (ql_memory){.ctx = m, .alloc = make, .free = leave} : (ql_memory){0};
+    return m ? (ql_memory){.ctx = m, .alloc = make, .free = leave, .written = note_written}
+             : (ql_memory){0};
 }
 
 static qrn_status enter(qt_llm_memory *m, qc_client *c, const qc_tensor *t, const buffer *b,
