@@ -90,15 +90,15 @@ def microsoft():
 def page():
     operators = measure()
     lines = ["# ONNX operators", "", head(), "",
-             "Which operators of the standard run on which backend. The figures count ONNX's own "
-             "test cases with one node (package `onnx`), run through [Quern's "
-             "provider](onnxruntime.md) with ONNX Runtime's kernels switched off: `yes` means that "
+             "This page shows which operators of the standard run on which backend. The figures "
+             "count ONNX's own test cases with one node (package `onnx`), run through [Quern's "
+             "provider](onnxruntime.md) with ONNX Runtime's kernels disabled: `yes` means that "
              "every case passes, `3 of 4` that one is rejected with a message (no case gives a "
-             "wrong result unless [onnx.md](onnx.md#how-good-it-is) names it). HTP columns are for "
+             "wrong result unless [onnx.md](onnx.md#how-good-it-is) lists it). HTP columns are for "
              "SM8750: floats in fp16, and the same operator between QuantizeLinear and "
-             "DequantizeLinear with 8 or 16 bits. An empty cell: the operator has no such form. "
-             "`make test-conformance` measures all of it again. [ops.md](ops.md) lists types and "
-             "ranks of the QNN ops behind them.",
+             "DequantizeLinear with 8 or 16 bits. In an empty cell the operator has no such form. "
+             "`make test-conformance` measures everything again. [ops.md](ops.md) lists types and "
+             "ranks of the QNN ops that implement them.",
              "", "| operator | input types (CPU) | " + " | ".join(COLUMNS.values()) + " |",
              "| --- | --- |" + " --- |" * len(COLUMNS)]
     for name, op in sorted(operators.items()):
@@ -108,7 +108,7 @@ def page():
         lines.append(f"| {name} | {' '.join(sorted(op.types))} | {cells} |")
     lines += ["", "## Operators of com.microsoft", "",
               ", ".join(f"`{name}`" for name in microsoft()) + ". [llm.md](llm.md) and "
-              "[onnx.md](onnx.md) say what is supported of them.", ""]
+              "[onnx.md](onnx.md) describe what is supported.", ""]
     return "\n".join(lines)
 
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Backend extensions of qnn-net-run, qnn-context-binary-generator and qnn-throughput-net-run: a
-// library that turns a backend's JSON file into options of the API and votes for clocks. The entry
+// library that converts a backend's JSON file to API options and votes for clocks. The entry
 // points of the SDK's own extension libraries are not published, so this interface is Quern's; a
-// program that loads libQnnHtpNetRunExtensions.so asks for it by name:
+// program that loads libQnnHtpNetRunExtensions.so looks it up by name:
 //   QuernNetRunExtensions_getInterface()
 // Lists are NULL-terminated, belong to the handle and live as long as it does. A handle is used by
 // one thread at a time, but begin and end may be called from several.
@@ -25,25 +25,25 @@ extern "C" {
 // An extension with its options.
 typedef void *QuernExtension_Handle_t;
 
-// What to make.
+// Options of an extension.
 typedef struct {
     const char *configFile;  // JSON of the backend; NULL: defaults
     const char *perfProfile; // performance profile, instead of the file's; NULL: the file's
 } QuernExtension_Options_t;
 
-// The device that the file asks for; 0 where it says nothing.
+// The device that the file requests; 0 if it does not say.
 typedef struct {
-    uint32_t socModel; // number of the chip
+    uint32_t socModel; // number of the SoC
     uint32_t dspArch;  // 68, 69, ...
     uint32_t deviceId;
     uint32_t profilingLevel; // level of a profile handle, for --profiling_level backend
-    bool sharesIoBuffer;     // all inputs and outputs lie in one registered buffer
+    bool sharesIoBuffer;     // all inputs and outputs share one registered buffer
     bool hasGroup;           // loaded contexts form a group ...
     uint32_t groupId;        // ... of this number ...
-    uint64_t groupSpillFill; // ... with a spill-fill buffer of so many bytes; 0: not said
+    uint64_t groupSpillFill; // ... with a spill-fill buffer of this many bytes; 0: not set
 } QuernExtension_Facts_t;
 
-// What a list of options of a context is for.
+// The use of a list of context options.
 typedef enum {
     QUERN_EXTENSION_CONTEXT_PREPARE = 0, // contextCreate
     QUERN_EXTENSION_CONTEXT_LOAD = 1,    // contextCreateFromBinary, and members of a list
@@ -62,7 +62,7 @@ typedef struct {
     uint32_t version; // QUERN_NET_RUN_EXTENSIONS_VERSION
     Qnn_ErrorHandle_t (*create)(const QuernExtension_Options_t *options,
                                 QuernExtension_Handle_t *handle);
-    void (*free)(QuernExtension_Handle_t handle); // takes votes back; NULL is fine
+    void (*free)(QuernExtension_Handle_t handle); // withdraws votes; NULL is allowed
     // One line about the last failure of the calling thread.
     const char *(*message)(void);
     void (*getFacts)(QuernExtension_Handle_t handle, QuernExtension_Facts_t *facts);
@@ -72,7 +72,7 @@ typedef struct {
                                                      QuernExtension_ContextKind_t kind);
     const QnnGraph_Config_t **(*getGraphConfigs)(QuernExtension_Handle_t handle,
                                                  const char *graphName);
-    // Once the device is made: votes need its power infrastructure.
+    // Call it when the device is created: votes need its power infrastructure.
     Qnn_ErrorHandle_t (*attach)(QuernExtension_Handle_t handle, const QNN_INTERFACE_VER_TYPE *qnn);
     // Around each phase: raises and lowers the votes of the performance profile.
     Qnn_ErrorHandle_t (*begin)(QuernExtension_Handle_t handle, QuernExtension_Phase_t phase);

@@ -8,13 +8,13 @@
     session = quern.session("model.onnx", backend="htp", soc="SM8650")
     session.run(None, {"x": x})
 
-After `import quern` an `onnxruntime.InferenceSession` with `providers=["QNNExecutionProvider"]` is
-a session on Quern, too.
+After `import quern`, an `onnxruntime.InferenceSession` with `providers=["QNNExecutionProvider"]`
+also runs on Quern.
 
-The package carries Quern's QNN libraries (`quern.libs()`), an ONNX Runtime execution provider
-(`quern.plugin()`), the program `quern` (`quern.program()`) and a small network to try them with
-(`quern.sample()`). Everything here is a thin layer: options go to the provider as they are, and the
-provider says what is wrong with them.
+The package contains Quern's QNN libraries (`quern.libs()`), an ONNX Runtime execution provider
+(`quern.plugin()`), the program `quern` (`quern.program()`) and a small sample network
+(`quern.sample()`). The functions are a thin layer: they pass options to the provider unchanged, and
+the provider reports what is wrong with them.
 """
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _sessions: dict[str, weakref.WeakSet[Any]] = {}
 
 
 def libs() -> Path:
-    """The folder of the QNN libraries: `LD_LIBRARY_PATH` or `backend_path` for other clients.
+    """Folder of the QNN libraries, for `LD_LIBRARY_PATH` or `backend_path` of other clients.
 
     `QUERN_LIB_DIR` names another folder, such as `build/lib` of a source tree.
     """
@@ -68,27 +68,27 @@ def libs() -> Path:
 
 
 def library(backend: str) -> Path:
-    """The QNN library of a backend: cpu, htp, gpu, saver or system."""
+    """Path of the QNN library of a backend: cpu, htp, gpu, saver or system."""
     if backend not in _LIBRARIES:
         raise unknown("backend", backend, _LIBRARIES, meant=_SAME_AS)
     return _existing(libs() / _LIBRARIES[backend], f"backend {backend!r}")
 
 
 def plugin() -> Path:
-    """The execution provider for ONNX Runtime, to be registered there."""
+    """Path of the execution provider plugin for ONNX Runtime."""
     return _existing(libs() / "libonnxruntime_providers_quern.so", "execution provider")
 
 
 def program() -> Path:
-    """The program `quern`; `python -m quern` and the command `quern` run it."""
+    """Path of the program `quern`; `python -m quern` and the command `quern` run it."""
     return _existing(libs().parent / "bin" / "quern", "program 'quern'")
 
 
 def sample() -> Path:
-    """A folder with a network that reads handwritten digits.
+    """Folder with a small network that recognises handwritten digits.
 
-    digits.onnx takes `image` [N, 1, 8, 8] in float, digits_a8w8.onnx is the same in 8 bits;
-    images.npy and labels.npy are 200 digits and what they are.
+    The input of digits.onnx is `image` [N, 1, 8, 8] in float; digits_a8w8.onnx is the same network
+    in 8 bits. images.npy contains 200 digits, labels.npy their labels.
     """
     installed = _beside("digits")
     if installed.is_dir():
@@ -129,10 +129,10 @@ def _onnxruntime(what: str = "Quern's execution provider") -> Any:
 
 
 def register(name: str = EP_NAME) -> str:
-    """Registers the execution provider in ONNX Runtime; a second time does nothing.
+    """Registers the execution provider in ONNX Runtime; a second call has no effect.
 
-    Under the name `QNNExecutionProvider` it takes the place of the public provider. It may have
-    several names at once. Nothing has to be undone before the process ends.
+    Under the name `QNNExecutionProvider` it replaces the public provider. It may have several names
+    at once. No cleanup is needed before the process ends.
     """
     ort = _onnxruntime()
     if not isinstance(name, str) or not name:
@@ -149,7 +149,7 @@ def register(name: str = EP_NAME) -> str:
 
 
 def unregister(name: str = EP_NAME) -> None:
-    """Takes the provider out of ONNX Runtime; its sessions must be gone."""
+    """Unregisters the provider from ONNX Runtime; its sessions must be closed."""
     ort = _onnxruntime()
     with _lock:
         if name not in _sessions:
@@ -164,10 +164,10 @@ def unregister(name: str = EP_NAME) -> None:
 
 
 def devices(kind: str | None = None, name: str = EP_NAME) -> list[Any]:
-    """The provider's devices (`onnxruntime.OrtEpDevice`): all, or those of a kind (cpu, gpu, npu).
+    """The provider's devices (`onnxruntime.OrtEpDevice`): all, or one kind (cpu, gpu, npu).
 
     For `SessionOptions.add_provider_for_devices(devices("npu"), ep_options(...))`. The provider is
-    registered under `name` if it is not.
+    registered under `name` if necessary.
     """
     if kind is not None and kind not in _KINDS:
         raise unknown("kind of device", kind, _KINDS)
@@ -185,10 +185,10 @@ def _text(value: object) -> str:
 
 def ep_options(backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None,
                **options: object) -> dict[str, str]:
-    """Provider options as ONNX Runtime wants them: text, with booleans as 0 and 1.
+    """Provider options in ONNX Runtime's form: strings, with booleans as 0 and 1.
 
-    backend: cpu, htp, gpu or saver; the path of any QNN library (QnnHtp.dll is libQnnHtp.so); None
-    for that of the device.
+    backend: cpu, htp, gpu or saver; the path of any QNN library (QnnHtp.dll means libQnnHtp.so);
+    None for the backend of the device.
     soc: target SoC of the HTP, by name or number; None or "none": floats stay float32.
     Options whose value is None are left out. docs/onnxruntime.md lists the options.
 
@@ -229,15 +229,17 @@ def session(model: str | os.PathLike[str] | bytes,
             fallback: bool = True, dims: Mapping[str, int] | None = None,
             config: Mapping[str, str] | None = None, session_options: Any = None,
             provider: str = EP_NAME, **options: object) -> Any:
-    """An `onnxruntime.InferenceSession` on a backend of Quern.
+    """Creates an `onnxruntime.InferenceSession` on one of Quern's backends.
 
-    soc: the target of the HTP, which decides how floats are computed. Without one it is SM8650,
-    and a warning says so; "none" keeps floats in float32. A context model knows its own.
-    fallback=False fails where a node is not taken, and says which and why; `dims` gives dynamic
-    dimensions of inputs a size, by name, without which their nodes are left to ONNX Runtime;
-    `config` are keys of the session such as `ep.context_enable`; further arguments are provider
-    options. A `session_options` that is given is added to. What cannot be made is a ValueError (an
-    option, a chip), a FileNotFoundError or a RuntimeError, in the provider's words.
+    soc: target SoC of the HTP, which decides how floats are computed. The default is SM8650, with a
+    warning; "none" keeps floats in float32. A context model knows its own SoC.
+    fallback=False: fail if a node is rejected, and report which node and why.
+    dims: sizes of dynamic input dimensions, by name; without them, their nodes are left to ONNX
+    Runtime.
+    config: session keys such as `ep.context_enable`.
+    session_options: options to extend.
+    Other arguments are provider options. Errors are a ValueError (an option, a SoC), a
+    FileNotFoundError or a RuntimeError, with the provider's message.
     """
     if not isinstance(model, bytes):
         model = os.fspath(model)
@@ -269,11 +271,11 @@ def session(model: str | os.PathLike[str] | bytes,
 def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLike[str],
                   backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None, *,
                   embed: bool = True, **more: Any) -> Path:
-    """Writes a context model: what `session` would compile, ready to be loaded by it.
+    """Compiles a model and writes a context model, which `session` loads without compiling.
 
-    embed=False puts the binary into a file beside `output`. Files that exist are replaced if all
-    goes well, each at once: who reads them meanwhile sees the old or the new one. Further arguments
-    are those of `session`.
+    embed=False puts the binary into a file beside `output`. Existing files are replaced atomically,
+    and only on success: other processes see the old or the new file. Other arguments are those of
+    `session`.
     """
     path = Path(output)
     if not path.parent.is_dir():
@@ -294,16 +296,16 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
 
 
 def patch_onnxruntime(enable: bool = True) -> None:
-    """`providers=["QNNExecutionProvider"]` of onnxruntime.InferenceSession means Quern, or not.
+    """Makes onnxruntime.InferenceSession(providers=["QNNExecutionProvider"]) run on Quern.
 
-    `import quern` does this; `patch_onnxruntime(False)` undoes it. Other sessions, an ONNX Runtime
-    with a QNN provider of its own and one that somebody registered are left alone.
+    `import quern` does this; `patch_onnxruntime(False)` undoes it. Other sessions, and an ONNX
+    Runtime that has its own or another registered QNN provider, are not affected.
     """
     _ort.adopt(devices, enable)
 
 
 def __getattr__(name: str) -> Any:
-    """`InferenceSession`, which needs ONNX Runtime and is made when it is first asked for."""
+    """`InferenceSession`, which needs ONNX Runtime and is created on first use."""
     if name != "InferenceSession":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     made = _ort.session_class(_onnxruntime("quern.InferenceSession"), devices, EP_NAME)
@@ -320,13 +322,13 @@ def generate(models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], 
              backend: str | os.PathLike[str] | None = None, soc: str | int | None = None,
              stop: str | Iterable[str] = (), stream: Callable[[str], object] | None = None,
              **options: object) -> Generated:
-    """The answer of a language model: an object with text, tokens, end and statistics.
+    """Generates text with a language model; returns an object with text, tokens, end, statistics.
 
-    models: a folder, or the graphs of a model (ONNX files, context binaries). stream is called with
-    each piece of text as it comes; where it returns False, the text ends. Further arguments are
-    flags of `quern generate`: tokenizer, config, chat_template, rope_theta, system, raw,
-    max_tokens, temperature, top_k, top_p, repeat_penalty, seed, precision, threads, allow_fp16.
-    docs/llm.md says what a model needs.
+    models: a folder, or the graphs of a model (ONNX files, context binaries).
+    stream: called with each piece of text; generation stops if it returns False.
+    Other arguments are flags of `quern generate`: tokenizer, config, chat_template, rope_theta,
+    system, raw, max_tokens, temperature, top_k, top_p, repeat_penalty, seed, precision, threads,
+    allow_fp16. docs/llm.md describes the files that a model needs.
     """
     for name in options:
         if name not in _GENERATE:
@@ -340,9 +342,9 @@ def generate(models: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], 
 
 @contextlib.contextmanager
 def _replaced_whole(path: Path) -> Iterator[Path]:
-    """A place for a file: what was made there, and beside it, replaces files of `path`'s folder.
+    """A temporary place for a file; on success, the new files replace those in `path`'s folder.
 
-    ONNX Runtime writes a model where others may read it already.
+    Otherwise ONNX Runtime would write the model in place, while other processes may read it.
     """
     with tempfile.TemporaryDirectory(prefix=f".{path.name}.", dir=path.parent) as folder:
         fresh = Path(folder) / path.name
@@ -363,7 +365,7 @@ def _put(made: Path, target: Path) -> None:
 def _moved_away(path: Path) -> Iterator[Path]:
     """Models that share one binary are written in place, as its name is the first one's.
 
-    What was there comes back if that fails.
+    The old files are restored on failure.
     """
     old = path.with_name(f".{path.name}.{os.getpid()}.old")
     there = path.is_file()

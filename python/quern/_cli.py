@@ -87,8 +87,8 @@ def _follow(terminal: int, said: list[str]) -> None:
 
 
 def watched(command: list[str]) -> subprocess.CompletedProcess[str]:
-    """Runs the program. Where somebody looks on, it gets a terminal for its progress bars, which
-    are drawn here: a notebook has none."""
+    """Runs the program. If progress is shown, it gets a terminal for its progress bars, which are
+    drawn here: a notebook has none."""
     if not wanted():
         return subprocess.run(command, capture_output=True, text=True, errors="replace")
     said: list[str] = []

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Names of a model's dynamic dimensions, read from the file without a reader of ONNX.
 
-ONNX Runtime fixes the size of a dimension by name, and a name that no input has changes nothing
-without a word.
+ONNX Runtime fixes the size of a dimension by name, and silently ignores a name that no input has.
 """
 from __future__ import annotations
 

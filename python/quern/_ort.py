@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """`providers=["QNNExecutionProvider"]` in onnxruntime.InferenceSession means Quern.
 
-Published snippets name the provider and the library of a backend, and ONNX Runtime without that
-provider answers by a session on the processor. After `import quern` such a session is made on
-Quern's provider; every other session stays as it is. An ONNX Runtime that was built with its own
-QNN provider, and a provider that somebody else registered under the name, are left alone.
+Published snippets name the provider and the library of a backend; without that provider, ONNX
+Runtime creates a session on its CPU provider. After `import quern` such a session uses Quern's
+provider; other sessions are not affected, nor is an ONNX Runtime that was built with its own QNN
+provider or has another provider registered under that name.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _split(providers: Sequence[Any] | None, options: Sequence[Mapping[str, objec
 
 
 def is_ours(ort: Any) -> bool:
-    """Is the name free, or ours already? ONNX Runtime may have a provider of its own."""
+    """Is the name free, or Quern's already? ONNX Runtime may have its own provider."""
     devices = [d for d in ort.get_ep_devices() if d.ep_name == QNN]
     if devices:
         return {d.ep_vendor for d in devices} == {_VENDOR}

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What a float model needs before ONNX Runtime's quantizer: rewriting that changes no result.
 
-The quantizer gives every value between two nodes codes of its own. Arithmetic on shapes does not
-survive that, nor does a variance that is the small difference of two large numbers; and it trips
-over some models that are correct. Each function here removes one such thing.
+The quantizer quantizes every value between two nodes. Shape arithmetic does not survive that, nor
+does a variance that is the small difference of two large numbers; and it fails on some correct
+models. Each function here removes one such problem.
 """
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class _Graph:
             self.nodes.insert(at, new)
 
     def drop_unused(self) -> None:
-        """Removes nodes whose results nobody reads any more, and then constants."""
+        """Removes nodes whose results are no longer read, and then constants."""
         kept = {o.name for o in self.model.graph.output}
         for node in reversed(list(self.nodes)):
             if any(name in kept for name in node.output):
@@ -83,10 +83,10 @@ def _read_by(node: Any) -> set[str]:
 
 
 def own_biases(model: Any) -> None:
-    """Gives each product a bias of its own, in one row.
+    """Gives each matmul its own bias, in one row.
 
-    The quantizer copies a bias that several nodes read under its name with a number behind it,
-    which may be the name of another value, and wants one number a channel.
+    The quantizer copies a bias that several nodes read, under its name with a number appended,
+    which may be the name of another value, and requires one number per channel.
     """
     g, seen = _Graph(model), set()
     for node in g.nodes:
@@ -104,7 +104,7 @@ def own_biases(model: Any) -> None:
 
 
 def drop_infinite_limits(model: Any) -> None:
-    """Removes maxima with minus infinity and minima with infinity, which have no codes."""
+    """Removes maxima with -infinity and minima with infinity, which have no quantized value."""
     g = _Graph(model)
     outputs = {o.name for o in model.graph.output}
     for node in list(g.nodes):

@@ -18,7 +18,7 @@ _DELAY = 0.5  # short work shows nothing
 
 
 def wanted(out: Any = None) -> bool:
-    """Is somebody looking? A terminal, or the kernel of a notebook."""
+    """Is progress visible: on a terminal, or in a notebook?"""
     out = sys.stderr if out is None else out
     if out is not None and hasattr(out, "isatty") and out.isatty():
         return True
@@ -32,7 +32,7 @@ def _clock(seconds: float) -> str:
 
 
 class Bar:
-    """A bar of `total` steps, or of time alone where nobody knows how many there are."""
+    """A bar of `total` steps, or just the time if the total is unknown."""
 
     def __init__(self, what: str, total: int | None = None, out: Any = None):
         self.what, self.total, self.done = what, total, 0

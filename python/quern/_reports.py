@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The commands of the program that answer questions about a model, as functions.
+"""The commands of the program that analyse a model, as functions.
 
-Each runs `quern COMMAND --json`, so that Python and the command line never disagree. Arguments that
-a function does not name are flags of its command: `steps=True` is `--steps`, `top=5` is `--top 5`.
+Each runs `quern COMMAND --json`, so that Python and the command line never disagree. Other
+arguments become flags of the command: `steps=True` is `--steps`, `top=5` is `--top 5`.
 """
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ def _existing(model: str | os.PathLike[str]) -> str:
 
 
 def _target(model: str, backend: Any, soc: str | int | None) -> str | int | None:
-    """SM8650 where the HTP has no other, said in a warning; a context binary knows its own."""
+    """SM8650, with a warning, if the HTP has no target; a context binary knows its own."""
     onnx = model.lower().endswith(".onnx") and os.path.isfile(model)
     return target_of(model, backend, soc, {}, stacklevel=4) if onnx else soc
 
 
 def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = None, *,
           dims: Sizes = None, shapes: Shapes = None, **options: object) -> Check:
-    """Which nodes of a model a backend supports, and why not the others (`quern check`).
+    """Lists the nodes that a backend supports, and why it rejects the others (`quern check`).
 
     >>> report = quern.check("model.onnx", soc="SM8650")
     >>> report.ok, report.rejected_nodes
@@ -52,9 +52,9 @@ def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = No
 
 def estimate(model: PathLike, soc: str | int | None = None, *, precision: str | None = None,
              dims: Sizes = None, shapes: Shapes = None, **options: object) -> Estimate:
-    """How long a model would take on a phone's NPU (`quern estimate`); soc="all" is every SoC.
+    """Estimates the time on a phone's NPU (`quern estimate`); soc="all" means every SoC.
 
-    power, vtcm, hvx_threads and the other flags of the command may be given.
+    Accepts power, vtcm, hvx_threads and the other flags of the command.
     """
     given = _cli.flags(soc=soc, precision=precision, dim=dims, shape=shapes, **options)
     return Estimate(_cli.report(_program(), "estimate", [_existing(model)], given))
@@ -72,12 +72,12 @@ def bench(model: PathLike, backend: PathLike = "cpu", soc: str | int | None = No
 
 
 def info() -> Info:
-    """Libraries, their versions, and what this machine offers (`quern info`)."""
+    """Libraries, their versions, and CPU features of this machine (`quern info`)."""
     return Info(_cli.report(_program(), "info", [], []))
 
 
 def socs(*words: str) -> Socs:
-    """The SoCs that `soc` accepts (`quern socs`), or those that words select: "v79", "galaxy"."""
+    """The SoCs that `soc` accepts (`quern socs`), filtered by words such as "v79" or "galaxy"."""
     return Socs(_cli.report(_program(), "socs", words, []))
 
 
@@ -87,9 +87,9 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
             **options: object) -> Comparison:
     """Compares two executions layer by layer (`quern compare`); the first is the reference.
 
-    Both are folders that `QUERN_DUMP` made, or both are models: then they are run here with the
-    same `inputs` (arrays by name; random ones without), the reference on `reference_backend` in
-    float and the other one on `backend` as `soc` computes it.
+    Both are folders that `QUERN_DUMP` wrote, or both are models. Models are run with the same
+    `inputs` (arrays by name; default: random), the reference in float on `reference_backend`, the
+    other one on `backend` as `soc` computes it.
     """
     a, b = _existing(reference), _existing(other)
     if os.path.isdir(a) != os.path.isdir(b):
@@ -110,7 +110,7 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
 
 
 def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]:
-    """The sizes for this model's own dynamic dimensions: that of two models may be fixed in one."""
+    """Sizes for this model's dynamic dimensions; the other model may have fixed ones."""
     names = [dimension_names(one) for one in shared]
     for name in dims or {}:
         if all(known is not None and name not in known for known in names):
@@ -120,7 +120,7 @@ def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]
 
 
 def _save(inputs: Mapping[str, Any] | None, folder: Path) -> list[str]:
-    """Flags for the inputs, which lie in files then."""
+    """Writes the inputs to files; returns their flags."""
     if inputs is None:
         return ["--random"]
     import numpy

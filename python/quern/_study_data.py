@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Samples of a study: where they are, how they are cut into shards, and the bytes of a shard.
 
-A shard is an uncompressed zip file whose bytes depend on the samples alone: its hash names what was
-computed from it, and a cluster's workers need no file of ours.
+A shard is an uncompressed zip file whose bytes depend only on the samples: its hash names what was
+computed from it, and a cluster's workers need no files of this machine.
 """
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The tasks of a study. Each runs the program `quern` in a folder of its own and gives numbers and,
-where others need more, a zip file. Nothing here knows who calls: this process or a worker of Ray.
+"""The tasks of a study. Each runs the program `quern` in its own folder and returns numbers and, if
+other tasks need more, a zip file. Nothing here knows the caller: this process or a Ray worker.
 
 Numbers that shards are merged from are sums for one sample each, by math.fsum, which is exact; so
 are the sums over samples. A table does not depend on shards, workers or their order.

@@ -24,8 +24,8 @@ def is_context_model(model: str | bytes) -> bool:
 
 def target_of(model: str | bytes, backend: Any, soc: str | int | None,
               options: Mapping[str, object], stacklevel: int = 3) -> str | int | None:
-    """The SoC that is asked for, or the default of the HTP: it decides how floats are computed, so
-    that a choice nobody made is said in one line, by a warning at the caller's call of session."""
+    """The requested SoC, or the default of the HTP. It decides how floats are computed, so a
+    default is reported by a warning at the caller's call of session."""
     if soc is not None or backend != "htp" or options.get("soc_model") or options.get("htp_arch") \
             or is_context_model(model):
         return soc

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Quantizing a float ONNX model for the NPU, by `quern quantize` or by ONNX Runtime's own tools.
+"""Quantize float ONNX models for the NPU, with `quern quantize` or ONNX Runtime's own tools.
 
     from quern.quantize import quantize
     quantize("model.onnx", "model_a8w8.onnx", [{"x": image} for image in images])
 
-The result has QuantizeLinear and DequantizeLinear around every op, as QNN providers want it.
-`preprocess` and `config` are the two steps of `quantize`, for those who want to see or change what
-is between them. Types are named as numpy does (uint8, int16, int4, ...) or are ONNX Runtime's own
+The result has QuantizeLinear and DequantizeLinear around every op, as QNN providers require.
+`preprocess` and `config` are the two steps of `quantize`; call them yourself to inspect or change
+the intermediate model. Types have numpy's names (uint8, int16, int4, ...) or are ONNX Runtime's
 `QuantType`.
 """
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _without_idle_words() -> Iterator[None]:
 
 
 def _enum(values: Any, names: Mapping[str, str], kind: str, given: Any) -> Any:
-    """A member of an enumeration by our name for it; members are taken as they are."""
+    """A member of an enumeration by its name here; members are returned unchanged."""
     if isinstance(given, values):
         return given
     if not isinstance(given, str) or given.lower() not in names:
@@ -80,7 +80,7 @@ def _enum(values: Any, names: Mapping[str, str], kind: str, given: Any) -> Any:
 
 
 def _load(model: Any, weights: bool = False) -> Any:
-    """A model, with or without the weights that lie in other files."""
+    """A model, with or without the weights in other files."""
     try:
         import onnx
     except ImportError as error:
@@ -111,7 +111,7 @@ def _check_names(kind: str, given: Iterable[str] | None, legal: Iterable[str]) -
 
 
 class _Reader:
-    """Calibration data as ONNX Runtime asks for it, checked against the inputs of the model."""
+    """Calibration data in ONNX Runtime's form, checked against the inputs of the model."""
 
     def __init__(self, data: Iterable[Mapping[str, Any]], graph: Any):
         constants = {tensor.name for tensor in graph.initializer}
@@ -179,7 +179,7 @@ def _overrides(given: Mapping[str, Override], graph: Any, activation: Any,
 
 
 def _typed(item: Mapping[str, Any], default: Any) -> dict[str, Any]:
-    """An override with its values as ONNX Runtime wants them; `default` is the tensor's type."""
+    """An override with values in ONNX Runtime's form; `default` is the tensor's type."""
     import numpy as np
     from onnx.helper import tensor_dtype_to_np_dtype
     found = dict(item)
@@ -204,12 +204,12 @@ def preprocess(model: str | os.PathLike[str] | Any, output: str | os.PathLike[st
                inputs_to_make_channel_last: Sequence[str] | None = None,
                outputs_to_make_channel_last: Sequence[str] | None = None,
                dynamic_input_shapes: Mapping[str, Sequence[int]] | None = None) -> bool:
-    """Makes a model fit for quantization; False: nothing was to be done and nothing was written.
+    """Prepares a model for quantization; returns False, and writes nothing, if nothing changes.
 
-    Shapes are inferred; chains of ops that QNN has one op for (Gelu, LpNormalization, SpaceToDepth,
-    and LayerNormalization if asked for) become that op; nodes get names; `dynamic_input_shapes`
-    fixes the shapes of inputs, by name; `..._to_make_channel_last` puts a Transpose behind inputs
-    and before outputs. Arguments are those of ONNX Runtime's `qnn_preprocess_model`.
+    Infers shapes; fuses chains of ops for which QNN has one op (Gelu, LpNormalization,
+    SpaceToDepth, and LayerNormalization on request); names nodes. `dynamic_input_shapes` fixes the
+    shapes of inputs, by name; `..._to_make_channel_last` puts a Transpose after inputs and before
+    outputs. Arguments are those of ONNX Runtime's `qnn_preprocess_model`.
     """
     tools = _tools().execution_providers.qnn
     loaded = _load(model)
@@ -251,7 +251,7 @@ def _add_facts(path: Path, facts: Iterable[tuple[str, str]]) -> None:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replaces a file whole: readers see the old one or the new one."""
+    """Replaces a file atomically: readers see the old one or the new one."""
     path = path.resolve()
     fd, temp = tempfile.mkstemp(prefix=f"{path.name[:200]}.", suffix=".part", dir=path.parent)
     try:
@@ -276,13 +276,13 @@ def config(model_input: str | os.PathLike[str] | Any,
            calibration_providers: Sequence[str] | None = None,
            op_types_to_quantize: Sequence[str] | None = None,
            nodes_to_exclude: Sequence[str] | None = None) -> Any:
-    """The `StaticQuantConfig` for QNN, to be handed to `onnxruntime.quantization.quantize`.
+    """Returns the `StaticQuantConfig` for QNN, for `onnxruntime.quantization.quantize`.
 
-    Arguments and defaults are those of ONNX Runtime's `get_qnn_qdq_config`. Beyond them,
+    Arguments and defaults are those of ONNX Runtime's `get_qnn_qdq_config`. In addition,
     calibration data may be dictionaries from input names to arrays, types and the method may be
-    names, and an override may be a type alone (`{"tensor": "uint16"}`). With `add_qtype_converts`
-    ops around an overridden tensor get conversions where their types would not agree, and their
-    constants the types of their other inputs. Names that the model does not have are errors.
+    names, and an override may be just a type (`{"tensor": "uint16"}`). With `add_qtype_converts`,
+    ops around an overridden tensor get conversions if their types would not agree, and their
+    constants get the types of the other inputs. Names that are not in the model are errors.
     """
     tools = _tools()
     graph = _load(model_input).graph
@@ -337,23 +337,23 @@ def quantize(model: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
              **options: Any) -> Path:
     """Writes a quantized model: activations and weights by `precision`, ranges from `data`.
 
-    precision: a8w8, a16w8, a16w16, a16w4, a8w4, or w8 and w4 for weights alone.
+    precision: a8w8, a16w8, a16w16, a16w4, a8w4, or w8 and w4 for weights only.
     data: a list of dictionaries from input names to arrays, or a calibration reader of ONNX
-    Runtime; None for w8, for w4 that is rounded plainly, and with `encodings`.
+    Runtime; None for w8, for w4 with rounding to nearest, and with `encodings`.
     engine: "quern" is the program `quern quantize` (docs/quantize.md), "onnxruntime" are ONNX
-    Runtime's tools. None: the program for models that it takes (static shapes, no nested graphs),
-    unless arguments are given that only ONNX Runtime's tools have.
-    The program's own: `block` (one scale for that many weights), `method` (minmax, percentile,
-    mse, sqnr, entropy), `symmetric` activations, weights `per_tensor`, `encodings` (a file of
-    AIMET's or a converter's JSON, which wins over data) and `export_encodings`, `bits` and
+    Runtime's tools. None: the program for models that it supports (static shapes, no nested
+    graphs), unless an argument needs ONNX Runtime's tools.
+    Only with the program: `block` (one scale for that many weights), `method` (minmax, percentile,
+    mse, sqnr, entropy), `symmetric` activations, weights `per_tensor`, `encodings` (a JSON file of
+    AIMET or a converter, which takes precedence over data) and `export_encodings`, `bits` and
     `floats` (names of tensors or nodes: other bits, float16), `soc` and `check` (run the result on
-    the HTP model; keep ops float that it lacks), and several models, calibrated by the first, with
+    the HTP model; keep unsupported ops in float), and several models, calibrated by the first, with
     a folder as output.
-    ONNX Runtime's own: overrides (other types, `{"tensor": "uint16"}`, or encodings for single
-    tensors), shapes (sizes for inputs with dynamic dimensions), per_channel (None: where the NPU
-    has that, which is all but 16-bit weights), fuse=False (leaves `preprocess` and all other
-    rewriting out), and the options of `config`. With a16w4, weights that the NPU takes only in 8
-    bits get 8 there.
+    Only with ONNX Runtime's tools: overrides (other types, `{"tensor": "uint16"}`, or encodings for
+    single tensors), shapes (sizes for inputs with dynamic dimensions), per_channel (None: where the
+    NPU supports it, that is, except for 16-bit weights), fuse=False (skips `preprocess` and all
+    other rewriting), and the options of `config`. With a16w4, weights that the NPU supports only in
+    8 bits get 8.
     """
     names = dict.fromkeys([*_PRECISIONS, *_quantizer.SCHEMES])
     if precision not in names:
@@ -441,7 +441,7 @@ def _by_onnxruntime(model: Any, output: str | os.PathLike[str], data: Any, preci
 
 def _ready(source: Path, target: Path, graph: Any,
            overrides: Mapping[str, Override] | None) -> tuple[Path, Any]:
-    """The model that the quantizer copes with; as it is, where tensors to be overridden vanish."""
+    """A model that the quantizer supports; unchanged if an overridden tensor would vanish."""
     from quern._prepare import prepare  # needs numpy, which comes with onnxruntime
     ready = prepare(source, target)
     rewritten = _load(ready).graph
@@ -466,7 +466,7 @@ def _weights(graph: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def _for_the_npu(weight: str, graph: Any, folder: Path, per_channel: bool) -> dict[str, Override]:
-    """Overrides for weights that the NPU would refuse as they are."""
+    """Overrides for weights that the NPU would otherwise reject."""
     from onnx import numpy_helper
     found: dict[str, Override] = {}
     for node, tensor in _weights(graph):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Studies: models, quantization schemes and chips against each other, on samples of yours.
+"""Studies: compare models, quantization schemes and SoCs on your samples.
 
     from quern.study import Study
     study = Study(models=["a.onnx", "b.onnx"], schemes=["a8w8", "a16w8"],
@@ -7,10 +7,10 @@
     table = study.run()              # in this process, one task after the other
     table = study.run(ray=True)      # on Ray, started here; or ray="HOST:PORT" of a cluster
 
-Each model is quantized with each scheme, run on each modelled chip and compared with its float
+Each model is quantized with each scheme, run on each modelled SoC and compared with its float
 outputs, and its latency is estimated. The result is a table: DIR/results.csv, results.parquet and
-report.html. What is done is kept in the folder: the same study again does only what is missing.
-`python -m quern.study` is the same as a command.
+report.html. Finished tasks are kept in the folder: running the study again computes only what is
+missing. `python -m quern.study` is the command-line form.
 """
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _EXACT = "epsilon,fold"  # repairs that look at no samples
 
 @dataclass
 class Table:
-    """What a study found: a dictionary for each model, scheme and chip."""
+    """Results of a study: a dictionary for each model, scheme and SoC."""
     rows: list[dict[str, Any]]
     files: list[Path]
     n_run: int  # tasks that were run this time
@@ -150,16 +150,16 @@ class Study:
     """A study; nothing is computed before `run`.
 
     models       paths, or a mapping from names to paths
-    schemes      of `quern quantize`: a8w8, a16w8, a16w4, ...; SCHEME:METHOD chooses ranges by the
+    schemes      of `quern quantize`: a8w8, a16w8, a16w4, ...; SCHEME:METHOD sets the calibration
                  method; fp16 does not quantize
-    chips        names of `quern socs`
+    chips        SoC names of `quern socs`
     data         samples: a .npz (inputs by name) or .npy whose first dimension counts samples, or a
-                 folder of such files, one a sample; a mapping gives each model its own
+                 folder of such files, one per sample; a mapping gives each model its own
     out          the folder of results
-    calibration  other samples to choose ranges by; without them the first of `data`
+    calibration  calibration samples; default: the first samples of `data`
     labels       .npy with the class of each sample, or a mapping
-    calibration_shard_size  calibrate in tasks of so many samples, which are merged exactly; repairs
-                 that look at samples are left out then
+    calibration_shard_size  calibrate in tasks of this many samples, which are merged exactly;
+                 repairs that look at samples are then skipped
     """
 
     def __init__(self, models: Any, schemes: Iterable[str], chips: Iterable[str], data: Any,
@@ -277,10 +277,10 @@ class Study:
 
     def run(self, ray: bool | str = False, workers: int | None = None,
             progress: Callable[[int, int, str], None] | None = None) -> Table:
-        """Runs what is not done yet and writes the table; failed tasks are rows with an error.
+        """Runs the missing tasks and writes the table; failed tasks are rows with an error.
 
-        progress is called with the tasks that are done, their number and a text; without one a bar
-        shows it on a terminal or in a notebook.
+        progress is called with the number of finished tasks, their total and a text; by default a
+        bar is shown on a terminal or in a notebook.
         """
         with Store(self.out).opened() as store, Bar("study") as bar:
             plan = self._plan()

@@ -243,7 +243,7 @@ def test_what_falls_off_is_listed(tmp_path):
                  {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})
     r = ok_json("estimate", path, "--json")
     assert [n["node"] for n in r["refused"]] == ["wobble"] and r["network"]["vector_steps"] == 1
-    assert "not in it: node 'wobble' (Wobble)" in ok("estimate", path).stdout
+    assert "left out: node 'wobble' (Wobble)" in ok("estimate", path).stdout
     assert "1 node falls off" in ok("estimate", path, "--steps").stdout
     path = model(str(tmp_path / "n.onnx"), [h.make_node("Wobble", ["x"], ["y"], domain="my")],
                  {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])})

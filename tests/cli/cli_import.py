@@ -185,7 +185,7 @@ def test_blocks_that_onnx_has_keep_their_values(tmp_path, kind, form):
     m, out = convert(tmp_path, net.gguf(kind), "--weights", form, "--force")
     for name, w in want.items():
         assert np.array_equal(floats_of(m, name), w), name
-    assert ("quantized anew" in out) == (form != "keep")  # the embedding is F32
+    assert ("requantized" in out) == (form != "keep")  # the embedding is F32
 
 
 @pytest.mark.parametrize("flags", [(), ("--weights", "w4")])
@@ -198,7 +198,7 @@ def test_blocks_with_a_minimum_keep_their_values_too(tmp_path, flags):
     m, out = convert(tmp_path, net.gguf("Q4_1"), "--force", *flags)
     rest = np.repeat(weights_of(m)["blk.1.attn_k.weight.rest"], 32, 0).T
     assert np.allclose(floats_of(m, "blk.1.attn_k") + rest, want, rtol=0, atol=1e-6)
-    assert ("1 matrices are quantized anew" in out) == bool(flags)  # the embedding
+    assert ("1 matrices are requantized" in out) == bool(flags)  # the embedding
     if flags:
         return
     assert decibel(by_onnxruntime(m / "prefill.onnx", x)["logits"], logits) > 90
@@ -226,7 +226,7 @@ def test_requantized_blocks_are_reported_and_near(tmp_path, kind):
     exact, _ = convert(tmp_path, net.gguf(kind), "--weights", "fp32")
     want = floats_of(exact, "blk.0.ffn_up")
     m, out = convert(tmp_path, net.gguf(kind), "--weights", "w4", "--force")
-    assert "15 matrices are quantized anew, 0 keep the file's values" in out
+    assert "15 matrices are requantized, 0 keep the file's values" in out
     got = floats_of(m, "blk.0.ffn_up") + np.repeat(
         weights_of(m)["blk.0.ffn_up.weight.rest"], 32, 0).T
     # Rounding to 16 equal steps from the least to the largest of each block would have:

@@ -34,6 +34,14 @@ src/ir/graph.h:4: there is no file 'folded.c'
 src/tools/quern/show.c:2: reports print with qt_print
 style: 13 files, 7 problems
 """
+WORDS = """\
+docs/page.md:3: 'codes': write quantized values; error and exit codes stay
+docs/page.md:4: 'where they lie': write in place
+docs/page.md:9: 'is told': write reports, says, returns
+python/quern/page.py:4: 'nobody': write no client, another node, it has not been measured
+include/Quern/page.h:2: 'one a step': write per
+words: 3 files, 5 problems
+"""
 EXPORTS = """\
 {0}: exports 'quern_stray_export', which is not in its list
 {0}: does not export 'QnnInterface_getProviders'
@@ -122,6 +130,8 @@ def main():
         shutil.copytree(Path(__file__).parent / "bad_tree", tree)
         expect(LAYERS, scripts / "check_layers.py", "--root", tree)
         expect(STYLE, scripts / "check_style.py", "--root", tree)
+        shutil.copytree(tree / "words", Path(folder) / "words")
+        expect(WORDS, scripts / "check_words.py", "--root", Path(folder) / "words")
         (tree / "tests").mkdir()
         for name, text in PROOFS.items():
             (tree / "tests" / name).write_text(text)

@@ -248,7 +248,7 @@ WRONG = [
     (["-l", "image", "NFC"], "no layout of 4 dimensions; known are NCDHW"),
     (["--desired_input_layout", "image", "HWIO"], "layout NCHW cannot become HWIO; allowed are"),
     (["--desired_input_layout", "pic", "NHWC"], "has no such input or output"),
-    (["-e", "image", "nv21", "rgb"], "colours change between rgb and bgr alone"),
+    (["-e", "image", "nv21", "rgb"], "colours can only change between rgb and bgr"),
     (["-e", "image", "pink"], "expected an input and one of bgr rgb"),
     (["--float_bitwidth", "8"], "32 or 16"),
     (["--float_bias_bitwidth", "4"], "0, 16 or 32"),

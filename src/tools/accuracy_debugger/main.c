@@ -41,7 +41,7 @@ static const qt_flag model_flags[] = {
     {"add_layer_types", 0, QT_TEXT, "OP,..", AT(add_types), NULL, "ops whose results to write"},
     {"skip_layer_outputs", 0, QT_TEXT, "NAME,..", AT(skip_outputs), NULL, "values not to write"},
     {"skip_layer_types", 0, QT_TEXT, "OP,..", AT(skip_types), NULL,
-     "ops whose results not to write"},
+     "ops whose results are not written"},
     {0},
 };
 static const qt_flag engine_flags[] = {

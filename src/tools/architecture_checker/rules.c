@@ -103,7 +103,7 @@ static bool check_node(const ac_net *n, uint32_t i, ac_rows *rows) {
     if (strcmp(node->type, QNN_OP_PRELU) == 0 &&
         !add(n, rows,
              (ac_row){.node = i,
-                      .issue = "Prelu is a step of its own",
+                      .issue = "Prelu is a separate step",
                       .recommendation = "Relu or LeakyRelu joins the step before it",
                       .rule = "prelu",
                       .info = "Prelu becomes Relu"}))
@@ -159,7 +159,7 @@ static int check_model(ac_net *n, const qt_target *at, ac_rows *rows) {
             s = qd_advise(&net.graph, &net.steps, &e.e, at->chip, e.precision, 0, n->arena,
                           &advice);
         else
-            qt_inform("nobody published measurements of %s on %s: published rules alone",
+            qt_inform("no published measurements of %s on %s: only the published rules apply",
                       qd_precision_names[e.precision], at->chip->name);
     }
     if (s != QRN_OK) {

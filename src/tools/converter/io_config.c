@@ -60,7 +60,7 @@ static qrn_status set_quant(const qs_file *f, const quant *q, unsigned line, cv_
         return QRN_OK;
     io->undefined = q->type.given && q->type.v == 1;
     if (q->scale.given != q->offset.given)
-        return qs_json_wrong(f, line, "'%s' has a scale or an offset alone; both are needed",
+        return qs_json_wrong(f, line, "'%s' has only a scale or an offset; both are needed",
                              io->name);
     io->scaled = q->scale.given && !io->undefined;
     io->scale = (float)q->scale.v;
@@ -82,8 +82,8 @@ static const qs_key custom_quant_keys[] = {
 };
 
 static const qs_key custom_layout_keys[] = {
-    {"Model", QS_TEXT, AT(layouts, model), 0, 0, NULL, NULL, false, "layout that the model has"},
-    {"Custom", QS_TEXT, AT(layouts, custom), 0, 0, NULL, NULL, false, "layout that is wanted"},
+    {"Model", QS_TEXT, AT(layouts, model), 0, 0, NULL, NULL, false, "layout in the model"},
+    {"Custom", QS_TEXT, AT(layouts, custom), 0, 0, NULL, NULL, false, "desired layout"},
     {0},
 };
 
@@ -99,7 +99,7 @@ static qrn_status read_custom_layout(const qs_file *f, const qrn_json *v, void *
 static const qs_key custom_keys[] = {
     {"IOName", QS_TEXT, AT(entry, name), 0, 0, NULL, NULL, true, "an input or output"},
     {"Layout", QS_INNER, AT(entry, layout), 0, 0, NULL, read_custom_layout, false, NULL},
-    {"Datatype", QS_WORD, AT(entry, type), 0, 0, QS_IO_TYPES, NULL, false, "type that is wanted"},
+    {"Datatype", QS_WORD, AT(entry, type), 0, 0, QS_IO_TYPES, NULL, false, "desired type"},
     {"QuantParam", QS_INNER, AT(entry, quant), 0, 0, NULL, read_custom_quant, false, NULL},
     {0},
 };
@@ -168,19 +168,18 @@ static qrn_status read_shape(const qs_file *f, const qrn_json *v, void *to) {
 }
 
 static const qs_key source_keys[] = {
-    {"DataType", QS_WORD, AT(params, type), 0, 0, QS_IO_TYPES, NULL, false,
-     "type that the model has"},
-    {"Layout", QS_TEXT, AT(params, layout), 0, 0, NULL, NULL, false, "layout that it has"},
+    {"DataType", QS_WORD, AT(params, type), 0, 0, QS_IO_TYPES, NULL, false, "type in the model"},
+    {"Layout", QS_TEXT, AT(params, layout), 0, 0, NULL, NULL, false, "layout in the model"},
     {0},
 };
 
 static const qs_key wanted_keys[] = {
-    {"DataType", QS_WORD, AT(params, type), 0, 0, QS_IO_TYPES, NULL, false, "type that is wanted"},
+    {"DataType", QS_WORD, AT(params, type), 0, 0, QS_IO_TYPES, NULL, false, "desired type"},
     {"DType", QS_WORD, AT(params, type), 0, 0, QS_IO_TYPES, NULL, false, "the same, of outputs"},
-    {"Layout", QS_TEXT, AT(params, layout), 0, 0, NULL, NULL, false, "layout that is wanted"},
+    {"Layout", QS_TEXT, AT(params, layout), 0, 0, NULL, NULL, false, "desired layout"},
     {"Shape", QS_INNER, AT(params, shape), 0, 0, NULL, read_shape, false, "of an input: 1,3,8,8"},
     {"Color Conversion", QS_TEXT, AT(params, color), 0, 0, NULL, NULL, false,
-     "of an input: rgb or bgr, and what the model wants (bgr)"},
+     "of an input: rgb or bgr, and the order that the model expects (bgr)"},
     {"QuantParams", QS_INNER, AT(params, quant), 0, 0, NULL, read_quant, false, NULL},
     {0},
 };
@@ -305,7 +304,7 @@ static const char *usual_layout(const ox_info *i) {
 }
 
 static void put_custom(FILE *to, const ox_graph *g) {
-    fputs("# An entry for each input and output that changes; the others stay as they are.\n"
+    fputs("# An entry for each input and output to change; the others stay unchanged.\n"
           "# Layout: NCDHW and NDHWC, NCHW and NHWC, NCF and NFC, NTF and TNF can be exchanged.\n"
           "# Datatype: float32, float16, uint8, int8. Integers need a QuantParam:\n"
           "#   QuantParam:\n"
@@ -340,7 +339,7 @@ static void put_tensor(FILE *to, const ox_info *info, const char *type_key) {
 }
 
 static void put_config(FILE *to, const ox_graph *g) {
-    fputs("# What is wanted of inputs and outputs; empty values change nothing.\n", to);
+    fputs("# Desired inputs and outputs; empty values change nothing.\n", to);
     fputs("Input Tensor Configuration:\n", to);
     for (uint32_t i = 0; i < g->n_inputs; i++)
         put_tensor(to, &g->inputs[i], "DataType");

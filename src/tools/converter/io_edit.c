@@ -185,7 +185,7 @@ static int check_color(const cv_io *io, bool is_output) {
     bool out = strcmp(io->color_out, "rgb") == 0 || strcmp(io->color_out, "bgr") == 0;
     if (in && out)
         return QT_EXIT_OK;
-    qt_error("%s %s %s %s is not supported: colours change between rgb and bgr alone; convert "
+    qt_error("%s %s %s %s is not supported: colours can only change between rgb and bgr; convert "
              "pictures before",
              io->where, io->name, io->color_in, io->color_out);
     return QT_EXIT_USAGE;

@@ -76,7 +76,7 @@ static qrn_status read_cores(const qs_file *f, const qrn_json *v, void *slot) {
 #define AT(field) offsetof(qx_device, field)
 static const qs_key device_keys[] = {
     {"device_id", QS_INT, AT(device_id), 0, 0, NULL, NULL, false,
-     "device of ARCH, SIGNEDPD and votes; a host has device 0 alone"},
+     "device of ARCH, SIGNEDPD and votes; a host has only device 0"},
     {"core_id", QS_INTS, AT(core_id), 0, 63, NULL, NULL, false, "cores that votes are for"},
     {"core_type", QS_INT, AT(core_type), 0, 0, NULL, NULL, false,
      "0 (NSP); HPASS cores are not modelled"},
@@ -88,7 +88,7 @@ static const qs_key device_keys[] = {
     {"profiling_level", QS_WORD, AT(profiling), 0, 0, "linting", NULL, false,
      "level of --profiling_level backend"},
     {"use_client_context", QS_BOOL, 0, 0, 0, NULL, NULL, false,
-     "rejected: it is not available from v68 on; votes always have a client of their own"},
+     "rejected: it is not available from v68 on; votes always have their own client"},
     {"cores", QS_INNER, AT(cores), 0, 0, NULL, read_cores, false, "votes"},
     {0},
 };
@@ -187,13 +187,13 @@ static qrn_status check(const qs_file *f, const qx_config *c) {
                                  "'vtcm_size' and 'vtcm_mb' exclude each other");
         if (g->tuning_point.given && (!g->level.given || g->level.v != 3))
             return qs_json_wrong(f, g->tuning_point.line,
-                                 "'finalize_config' has an effect with 'O' 3 alone");
+                                 "'finalize_config' has an effect only with 'O' 3");
     }
     for (uint32_t i = 0; i < c->devices.n; i++) {
         const qx_device *d = &c->devices.items[i];
         if (i)
             return qs_json_wrong(f, d->device_id.line,
-                                 "'devices' has %u objects; a host has device 0 alone",
+                                 "'devices' has %u objects; a host has only device 0",
                                  c->devices.n);
     }
     return QRN_OK;

@@ -23,7 +23,7 @@ static const qt_flag flags[] = {
      "XML definitions of ops; may be given again. Equal package names become one package"},
     {"output_path", 'o', QT_DIR, "DIR", AT(output), NULL,
      "where packages are written, each into a folder of its name; the current one by default"},
-    {"force-generation", 'f', QT_BOOL, NULL, AT(force), NULL, "replace packages that are there"},
+    {"force-generation", 'f', QT_BOOL, NULL, AT(force), NULL, "replace existing packages"},
     {"debug", 0, QT_BOOL, NULL, AT(debug), NULL, "list the files that are written"},
     {"gen_cmakelists", 0, QT_BOOL, NULL, AT(cmake), NULL,
      "a CMakeLists.txt beside the Makefile (packages for the CPU)"},

@@ -30,7 +30,7 @@ static const qt_flag flags[] = {
     {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list rejected nodes only"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"html", 0, QT_FILE, "FILE", AT(html), NULL,
-     "write a page: coverage, what stands in the way, what to do"},
+     "write a page: coverage, rejected nodes, what to do"},
     QT_DIM_FLAG(check_options, in),
     {0},
 };

@@ -292,7 +292,7 @@ static int report(const job *j) {
         qt_print("  %s.onnx  %u tokens after up to %u\n", j->graphs[i].name, j->graphs[i].tokens,
                  j->graphs[i].past);
     if (j->form != QL_FORM_FP32 && j->form != QL_FORM_FP16 && j->weights.n_requantized)
-        qt_print("  %u matrices are quantized anew, %u keep the file's values\n",
+        qt_print("  %u matrices are requantized, %u keep the file's values\n",
                  j->weights.n_requantized, j->weights.n_exact);
     return qt_close_stdout();
 }

@@ -17,7 +17,7 @@ static const qt_flag flags[] = {
     {"output", 'o', QT_FILE, "OUT", AT(output), NULL,
      "output file; for several models, the output folder"},
     {"scheme", 's', QT_CHOICE, "S", AT(scheme), "a8w8|a16w8|a16w4|a16w16|a8w4|w8|w4|float",
-     "bits of activations and weights, or of weights alone (default a8w8)"},
+     "bits of activations and weights, or of weights only (default a8w8)"},
     {"activations", 0, QT_CHOICE, "A", AT(activations), "a8|a16", "set them separately"},
     {"weights", 0, QT_CHOICE, "W", AT(weights), "w4|w8|w16", "set them separately"},
     {"block", 0, QT_COUNT, "N", AT(block), NULL,

@@ -50,7 +50,7 @@ static qrn_status read_tensor(const char *folder, const json_t *o, qt_dumped *t)
     if (!t->name || !t->file || !t->role)
         return damaged(folder, "a tensor lacks 'name', 'file' or 'role'");
     if (strchr(t->file, '/') || t->file[0] == '.')
-        return damaged(folder, "a file lies outside of the folder");
+        return damaged(folder, "a file is outside the folder");
     if (t->encoding && !json_is_object(t->encoding))
         return damaged(folder, "an 'encoding' is not an object");
     return read_shape(folder, json_object_get(o, "shape"), t);

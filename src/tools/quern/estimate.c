@@ -288,7 +288,7 @@ const qt_command qt_estimate_command = {
     .min_args = 1,
     .max_args = 1,
     .about = "Estimates the latency of a model on an NPU, step by step, with constants fitted to "
-             "published latencies (docs/estimate.md).\nNine in ten networks lie in the interval, "
+             "published latencies (docs/estimate.md).\nNine in ten networks are in the interval, "
              "unless it is marked uncalibrated.\nDetails are shown for the first SoC and "
              "precision.\nFor a context binary the stored schedule is reported.",
     .groups = {{"options", flags}},

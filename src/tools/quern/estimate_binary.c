@@ -60,7 +60,7 @@ static int report(reporting *t, const qt_binary *b) {
         code = arena ? report_graph(t, &b->info->graphs[i].graphInfoV3, arena) : QT_EXIT_FAILURE;
     qrn_arena_destroy(arena);
     if (code == QT_EXIT_OK && !t->reported) {
-        qt_error("%s: no schedule is stored in it: it was compiled for no chip, or no chip of "
+        qt_error("%s: no stored schedule: it was compiled without a target SoC, or no SoC of "
                  "its architecture was measured; compile it with --soc, or estimate the model",
                  t->path);
         code = QT_EXIT_REFUSED;

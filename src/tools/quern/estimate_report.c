@@ -142,9 +142,9 @@ static void print_classes(const qt_estimates *r) {
 
 static void print_left_out(const qt_network *net) {
     if (net->n_parts > 1)
-        qt_print("%u partitions, each with a start of its own\n", net->n_parts);
+        qt_print("%u partitions, each with its own start\n", net->n_parts);
     for (uint32_t i = 0; i < net->n_refused; i++)
-        qt_print("not in it: node '%s' (%s): %s\n", net->refused[i].node, net->refused[i].op,
+        qt_print("left out: node '%s' (%s): %s\n", net->refused[i].node, net->refused[i].op,
                  net->refused[i].why);
     for (uint32_t i = 0; i < net->steps.n_unknown; i++)
         qt_print("guessed: node '%s' (%s) counts as a light op\n", net->steps.unknown[i]->name,

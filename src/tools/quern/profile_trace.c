@@ -15,7 +15,7 @@ enum { CALLS = 1, NODES, STEPS, HMX, HVX, DMA, N_TRACKS };
 static const char *const track_names[N_TRACKS] = {
     [CALLS] = "calls (measured)",
     [NODES] = "nodes (measured)",
-    [STEPS] = "nodes (modelled; 1 us stands for 1000 cycles)",
+    [STEPS] = "nodes (modelled; 1 us = 1000 cycles)",
     [HMX] = "matrix unit (HMX, modelled)",
     [HVX] = "vector unit (HVX, modelled)",
     [DMA] = "memory (DMA, modelled)",

@@ -138,7 +138,7 @@ static int read_score(const char *text, double *score) {
     if (status == 0 && found)
         return QT_EXIT_OK;
     qt_error("--score-command '%s' %s", text,
-             status == 0 ? "printed no line with a number alone" : "failed");
+             status == 0 ? "printed no line that is just a number" : "failed");
     return QT_EXIT_FAILURE;
 }
 

@@ -237,7 +237,7 @@ static int run_set(job *j, size_t set) {
         for (uint32_t d = 0; d < t->def->rank; d++)
             dense = dense && t->def->order[d] == d;
         if (!dense) {
-            qt_error("%s: input %u does not lie in C order; use qnn_executor_runner", j->path, i);
+            qt_error("%s: input %u is not in C order; use qnn_executor_runner", j->path, i);
             return QT_EXIT_REFUSED;
         }
         if (et_method_set_input(j->method, i, j->arrays[i].data, j->arrays[i].bytes, NULL) !=

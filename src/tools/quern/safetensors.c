@@ -74,7 +74,7 @@ static qrn_status read_tensor(const source *s, const char *name, const json_t *f
         !number_of(json_array_get(range, 0), &begin) || !number_of(json_array_get(range, 1), &end))
         return broken(s, name, "data_offsets are not two whole numbers");
     if (begin > end || end > s->n_bytes)
-        return broken(s, name, "its data lies outside of the file");
+        return broken(s, name, "its data is outside the file");
     uint64_t bytes = qt_element_size(type);
     for (uint32_t i = 0; i < rank; i++)
         if (__builtin_mul_overflow(bytes, dims[i], &bytes))

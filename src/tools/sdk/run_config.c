@@ -55,7 +55,7 @@ static const qs_key graph_keys[] = {
     {"graph_priority", QS_WORD, AT(priority), 0, 0, QS_PRIORITIES, NULL, false,
      "PRIORITY of the graph"},
     {"graph_profiling_start_delay", QS_REAL, AT(profiling_delay_s), 0, 1000000, NULL, NULL, false,
-     "SET_PROFILING_STATE after so many seconds"},
+     "SET_PROFILING_STATE after this many seconds"},
     {"graph_profiling_num_executions", QS_INT, AT(profiling_runs), 1, U32, NULL, NULL, false,
      "SET_PROFILING_NUM_EXECUTIONS"},
     {0},
@@ -71,9 +71,9 @@ static const qs_key profile_keys[] = {
 #define AT(field) offsetof(qs_async_config, field)
 static const qs_key async_keys[] = {
     {"input_tensors_creation_tasks_limit", QS_INT, AT(input_tasks), 1, U32, NULL, NULL, false,
-     "at most so many sets of tensors are filled ahead"},
+     "fill at most this many sets of tensors ahead"},
     {"execute_enqueue_tasks_limit", QS_INT, AT(enqueue_tasks), 1, U32, NULL, NULL, false,
-     "at most so many executions are queued"},
+     "queue at most this many executions"},
     {0},
 };
 #undef AT

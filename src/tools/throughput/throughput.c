@@ -266,10 +266,10 @@ static const qt_command command = {
     .about =
         "Runs the threads of a JSON file at the same time: each executes the graphs of a model "
         "in a context of a backend. Threads that name the same context share it; binaries "
-        "have one of their own.",
+        "have their own.",
     .groups = {{"options", flags}},
     .examples = {{"qnn-throughput-net-run --config two.json --output results.json",
-                  "Writes executions, times and inferences a second of each thread."}},
+                  "Writes executions, times and inferences per second of each thread."}},
     .options_size = sizeof(tp_options),
     .run = run,
 };

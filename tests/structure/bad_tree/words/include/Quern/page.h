@@ -1,0 +1,2 @@
+// SPDX-License-Identifier: MIT
+// Lines: one a step.

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+"""A page.
+
+Results that nobody reads.
+"""
+nobody = "codes"
