@@ -18,6 +18,7 @@
 #include "base/env.h"
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "base/quota.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -299,21 +300,7 @@ uint32_t qrn_pool_threads(const qrn_pool *p) { return p ? p->n_threads : 1; }
 
 uint32_t qrn_pool_self(void) { return self; }
 
-// Whole CPUs of the cgroup quota ("max 100000" or "200000 100000"), at least 1; 0 when unlimited.
-static uint32_t cgroup_cpus(void) {
-    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
-    if (!f)
-        return 0;
-    char text[64] = "";
-    bool ok = fgets(text, sizeof text, f) != NULL;
-    fclose(f);
-    char *end;
-    long quota = ok ? strtol(text, &end, 10) : 0;
-    if (quota <= 0 || end == text)
-        return 0;
-    long period = strtol(end, NULL, 10);
-    return period <= 0 ? 0 : quota < period ? 1 : (uint32_t)(quota / period);
-}
+static uint32_t cgroup_cpus(void) { return qrn_quota_cpus("/proc/self/cgroup", "/sys/fs/cgroup"); }
 
 uint32_t qrn_pool_default_threads(void) {
     const char *want = qrn_env_get(QRN_ENV_THREADS);
