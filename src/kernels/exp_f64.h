@@ -6,7 +6,6 @@
 #define QRN_KERNELS_EXP_F64_H
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -93,34 +92,6 @@ static inline double qrn_sin_f64(double x, double quarters) {
     double turn = n - 4 * floor(n * 0.25); // 0, 1, 2 or 3
     double y = turn == 0 || turn == 2 ? s : c;
     return turn < 1.5 ? y : -y;
-}
-
-// The angle of the point (w, t) with w >= 0 and t >= 0, off by less than 1e-11 of it: an eighth of
-// a turn or a quarter, plus a series of what is left. Infinite t is fine.
-static inline double qrn_angle_f64(double t, double w) {
-    const double root = 0.41421356237309503; // tan (pi / 8)
-    bool low = t <= w * root, high = t * root > w;
-    double a = low ? t : high ? -w : t - w, b = low ? w : high ? t : t + w;
-    double r = a / b, z = r * r, p = 1.0 / 27;
-    p = fma(p, -z, 1.0 / 25);
-    p = fma(p, -z, 1.0 / 23);
-    p = fma(p, -z, 1.0 / 21);
-    p = fma(p, -z, 1.0 / 19);
-    p = fma(p, -z, 1.0 / 17);
-    p = fma(p, -z, 1.0 / 15);
-    p = fma(p, -z, 1.0 / 13);
-    p = fma(p, -z, 1.0 / 11);
-    p = fma(p, -z, 1.0 / 9);
-    p = fma(p, -z, 1.0 / 7);
-    p = fma(p, -z, 1.0 / 5);
-    p = fma(p, -z, 1.0 / 3);
-    double y = fma(p * -z, r, r);
-    return low ? y : y + (high ? 1.57079632679489661923 : 0.78539816339744830962);
-}
-
-static inline double qrn_atan_f64(double x) { return copysign(qrn_angle_f64(fabs(x), 1), x); }
-static inline double qrn_asin_f64(double x) {
-    return copysign(qrn_angle_f64(fabs(x), sqrt((1 - x) * (1 + x))), x);
 }
 
 // 1 / (1 + e^-v); NaN stays.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 //
-// exp, sigmoid, swish, tanh, elu, gelu, softplus and hard swish on vectors of floats. No step but
-// one of swish depends on the ISA, but for the number of lanes. Relative error against the exact
-// value: exp, tanh and elu below 2e-7, sigmoid below 2e-7 + 2e-8 |x|, swish below 3e-7 + 2e-8 |x|
-// where the result is at least 1e-36 in size, softplus below 4e-7, gelu below 1e-6 where the result
-// is at least 1e-6 in size, hard swish none beyond its three roundings (tests/kernel/test_eltwise.c
-// measures them). Infinities and NaN behave as in libm.
+// exp, sigmoid, swish, tanh, elu, gelu, softplus, hard swish, asin and atan on vectors of floats.
+// No step but one of swish depends on the ISA, but for the number of lanes. Relative error against
+// the exact value: exp, tanh, elu, asin and atan below 2e-7, sigmoid below 2e-7 + 2e-8 |x|, swish
+// below 3e-7 + 2e-8 |x| where the result is at least 1e-36 in size, softplus below 4e-7, gelu below
+// 1e-6 where the result is at least 1e-6 in size, hard swish none beyond its three roundings
+// (tests/kernel/test_eltwise.c measures them). Infinities and NaN behave as in libm.
 #ifndef QRN_KERNELS_FAST_MATH_H
 #define QRN_KERNELS_FAST_MATH_H
 
@@ -144,6 +144,42 @@ static inline qrn_vf qrn_fast_softplus(qrn_vf x, float beta, float threshold) {
     e = qrn_vf_below(size, qrn_vf_all(105.0f), qrn_vf_fma(-lost, e, e), e);
     qrn_vf y = (qrn_vf_max(zero, z) + qrn_fast_log1p(e)) / b;
     return qrn_vf_below(zero, qrn_vf_fma(b, x, qrn_vf_all(-threshold)), x, y);
+}
+
+// asin x for |x| <= 1/2, a minimax fit; beyond it, pi / 2 - 2 asin sqrt((1 - |x|) / 2).
+static inline qrn_vf qrn_fast_asin(qrn_vf x) {
+    const qrn_vf half = qrn_vf_all(0.5f), zero = qrn_vf_all(0.0f);
+    qrn_vf a = qrn_vf_abs(x), far = qrn_vf_fma(-half, a, half);
+    qrn_vf z = qrn_vf_below(half, a, far, x * x), s = qrn_vf_below(half, a, qrn_vf_sqrt(far), x);
+    qrn_vf p = qrn_vf_all(0.03756521334f);
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.01440259811f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.03181761337f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.0445157201f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.07500510918f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.1666665987f));
+    qrn_vf more = p * z * s, two = qrn_vf_all(-2.0f); // pi / 2 has two parts
+    qrn_vf rest = qrn_vf_fma(two, s, qrn_vf_all(1.57079637f)) +
+                  qrn_vf_fma(two, more, qrn_vf_all(-4.37113883e-8f));
+    return qrn_vf_below(half, a, qrn_vf_below(x, zero, -rest, rest), s + more);
+}
+
+// atan x for |x| <= 1, a minimax fit; beyond it, pi / 2 - atan(1 / x) with the sign of x.
+static inline qrn_vf qrn_fast_atan(qrn_vf x) {
+    const qrn_vf one = qrn_vf_all(1.0f), zero = qrn_vf_all(0.0f);
+    const qrn_vf quarter = qrn_vf_all(1.57079637f);
+    qrn_vf a = qrn_vf_abs(x), r = qrn_vf_below(one, a, one / x, x), z = r * r;
+    qrn_vf p = qrn_vf_all(-0.001793620305f);
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.01091459954f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.03117783443f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.05795758228f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.08403449681f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.1095218556f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.1426424164f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.1999854828f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.3333329909f));
+    qrn_vf more = p * z * r, low = qrn_vf_all(-4.37113883e-8f); // pi / 2 has two parts
+    qrn_vf rest = (quarter - qrn_vf_abs(r)) + (low - qrn_vf_below(x, zero, -more, more));
+    return qrn_vf_below(one, a, qrn_vf_below(x, zero, -rest, rest), r + more);
 }
 
 // x * clamp((x + 3) / 6, 0, 1). The quotient comes from a product and its remainder, and is the

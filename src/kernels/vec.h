@@ -7,11 +7,14 @@
 //   qrn_vf_all        one number in all lanes
 //   qrn_vf_load/_store, and _load_n/_store_n for the first n lanes, 0 < n < QRN_VF: nothing else is
 //                     read or written, the other lanes are those of `rest`
-//   qrn_vf_load_fp16  QRN_VF numbers in IEEE fp16; qrn_vf_store_fp16 rounds them to it, ties to
-//   even qrn_vf_cut        the first n lanes, 0 in the others qrn_vf_fma        a * b + c, rounded
-//   once qrn_vf_abs        without sign qrn_vf_min/_max   of a and b; b where one of them is NaN
-//   (NEON: NaN) qrn_vf_below      a < b ? x : y in each lane qrn_vf_round      to a whole number,
-//   ties to even; qrn_vf_floor: down qrn_vf_scale      a * 2^n for whole numbers n, rounded once
+//   qrn_vf_load_fp16  QRN_VF numbers in IEEE fp16; qrn_vf_store_fp16 rounds to it, ties to even
+//   qrn_vf_cut        the first n lanes, 0 in the others
+//   qrn_vf_fma        a * b + c, rounded once
+//   qrn_vf_abs        without sign; qrn_vf_sqrt: the square root
+//   qrn_vf_min/_max   of a and b; b where one of them is NaN (NEON: NaN)
+//   qrn_vf_below      a < b ? x : y in each lane
+//   qrn_vf_round      to a whole number, ties to even; qrn_vf_floor: down
+//   qrn_vf_scale      a * 2^n for whole numbers n, rounded once
 //   qrn_vf_32nds      2^(t - 0x1.8p18) for multiples t of 1/32; infinite from 2^128 on, up to which
 //                     from 2^-127 it holds. Only where QRN_VF_32NDS is defined
 //   qrn_vf_fp16       rounded to IEEE fp16, ties to even; too large ones become infinite

@@ -37,6 +37,7 @@ static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
 static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return _mm256_fmadd_ps(a, b, c); }
 static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return _mm256_min_ps(a, b); }
 static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return _mm256_max_ps(a, b); }
+static inline qrn_vf qrn_vf_sqrt(qrn_vf a) { return _mm256_sqrt_ps(a); }
 static inline qrn_vf qrn_vf_abs(qrn_vf a) { return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), a); }
 static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
     return _mm256_blendv_ps(y, x, _mm256_cmp_ps(a, b, _CMP_LT_OQ));

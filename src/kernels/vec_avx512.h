@@ -34,6 +34,7 @@ static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
 static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return _mm512_fmadd_ps(a, b, c); }
 static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return _mm512_min_ps(a, b); }
 static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return _mm512_max_ps(a, b); }
+static inline qrn_vf qrn_vf_sqrt(qrn_vf a) { return _mm512_sqrt_ps(a); }
 static inline qrn_vf qrn_vf_abs(qrn_vf a) { return _mm512_abs_ps(a); }
 static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
     return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ), y, x);

@@ -41,6 +41,7 @@ static inline void qrn_vf_store_n(float *p, qrn_vf v, size_t n) {
 static inline qrn_vf qrn_vf_fma(qrn_vf a, qrn_vf b, qrn_vf c) { return vfmaq_f32(c, a, b); }
 static inline qrn_vf qrn_vf_min(qrn_vf a, qrn_vf b) { return vminq_f32(a, b); }
 static inline qrn_vf qrn_vf_max(qrn_vf a, qrn_vf b) { return vmaxq_f32(a, b); }
+static inline qrn_vf qrn_vf_sqrt(qrn_vf a) { return vsqrtq_f32(a); }
 static inline qrn_vf qrn_vf_abs(qrn_vf a) { return vabsq_f32(a); }
 static inline qrn_vf qrn_vf_below(qrn_vf a, qrn_vf b, qrn_vf x, qrn_vf y) {
     return vbslq_f32(vcltq_f32(a, b), x, y);

@@ -273,6 +273,8 @@ static double bound_of(uint32_t op) {
     case QRN_UNARY_SIGMOID:
     case QRN_UNARY_TANH:
     case QRN_UNARY_ELU:
+    case QRN_UNARY_ASIN:
+    case QRN_UNARY_ATAN:
         return 2e-7;
     case QRN_UNARY_SOFTPLUS:
         return 4e-7;
@@ -283,8 +285,6 @@ static double bound_of(uint32_t op) {
     case QRN_UNARY_LOG:
     case QRN_UNARY_SIN:
     case QRN_UNARY_COS:
-    case QRN_UNARY_ASIN:
-    case QRN_UNARY_ATAN:
         return 0x1.01p-24; // rounded once, from double
     default:
         return 0;

@@ -43,8 +43,8 @@ def softplus(x, beta=1.0, threshold=-1.0):
 # op: (operation of ElementWiseUnary, formula, range of inputs, types, tolerance for f32)
 UNARY = {
     "Abs": (0, np.abs, (-3, 3), REALS + " i32", 0.51),
-    "Asin": (1, np.arcsin, (-1, 1), "f32 uq8 sq8", 1),
-    "Atan": (2, np.arctan, (-4, 4), REALS, 1),
+    "Asin": (1, np.arcsin, (-1, 1), "f32 uq8 sq8", 2),
+    "Atan": (2, np.arctan, (-4, 4), REALS, 2),
     "Ceil": (3, np.ceil, (-4, 4), REALS, 0.51),
     "Cos": (4, np.cos, (-7, 7), REALS, 1),
     "Exp": (5, np.exp, (-4, 3), REALS, 3),

@@ -17,7 +17,6 @@
 #define GREATER QNN_OP_ELEMENT_WISE_GREATER
 
 #define LN2 0.69314718055994530942
-#define HALF_PI 1.57079632679489661923
 #define LARGE 4096 // above it log(1 + x) is log(x) in float; twice as much is a half
 
 static qc_tensor *num(ox_expr *e, double v) { return ox_constant(e, v); }
@@ -48,16 +47,16 @@ static qc_tensor *log1p_of(ox_expr *e, qc_tensor *u) {
     return ox_select(e, nothing, u, op2(e, MUL, log, op2(e, DIV, small, kept)));
 }
 
-// pi/2 - asin(x), and near 1, where that cancels, 2 asin(sqrt((1 - x) / 2)).
+// 2 atan(sqrt((1 - x) / (1 + x))): nothing cancels, and -1, where the quotient is infinite, gives
+// pi.
 static qrn_status import_acos(ox_import *im, const ox_node *n) {
     ox_expr e;
     qc_tensor *x;
     QRN_TRY(ox_begin_float(&e, im, n, &x));
-    qc_tensor *asin = op1(&e, QNN_OP_ELEMENT_WISE_ASIN, x);
-    qc_tensor *far = op2(&e, SUB, num(&e, HALF_PI), asin);
-    qc_tensor *root = op1(&e, SQRT, op2(&e, MUL, op2(&e, SUB, num(&e, 1), x), num(&e, 0.5)));
-    qc_tensor *near = op2(&e, MUL, op1(&e, QNN_OP_ELEMENT_WISE_ASIN, root), num(&e, 2));
-    return end_select(&e, ox_compare(&e, GREATER, x, num(&e, 0.5)), near, far);
+    qc_tensor *one = num(&e, 1);
+    qc_tensor *ratio = op2(&e, DIV, op2(&e, SUB, one, x), op2(&e, ADD, x, one));
+    qc_tensor *half = op1(&e, QNN_OP_ELEMENT_WISE_ATAN, op1(&e, SQRT, ratio));
+    return end2(&e, MUL, half, num(&e, 2));
 }
 
 // With t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)); log(x) + log(2) for large x.
