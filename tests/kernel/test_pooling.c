@@ -43,7 +43,7 @@ typedef struct layer {
 
 static layer random_layer(qrn_dtype t) {
     layer l = {.args = {.n_spatial = 2, .count_pad = between(0, 1)}};
-    uint32_t channels = between(0, 1) ? between(1, 200) : 16 * between(1, 9);
+    uint32_t channels = between(0, 1) ? between(1, between(0, 2) ? 200 : 3) : 16 * between(1, 9);
     uint32_t top = qrn_dtypes[t].bits == 16 ? 65535 : 255;
     bool coarse =
         between(0, 1); // equal scales: many averages lie half-way between two quantized values
@@ -68,7 +68,7 @@ static layer random_layer(qrn_dtype t) {
         l.args.stride[i] = between(1, 3);
         l.args.before[i] = between(0, l.args.size[i] - 1);
         l.args.after[i] = between(0, l.args.size[i] - 1);
-        uint32_t in = between(l.args.size[i], 14);
+        uint32_t in = between(l.args.size[i], i && between(0, 3) == 0 ? 60 : 14);
         uint32_t all = in + l.args.before[i] + l.args.after[i] - l.args.size[i];
         bool up = between(0, 2) == 0; // rounding up reaches behind the padding
         l.x.dims[1 + i] = in;
@@ -111,7 +111,7 @@ static double lowest(qrn_dtype t) {
 
 // Largest value, sum and counts of the window of result r.
 typedef struct answer {
-    double largest, sum;
+    double largest, sum, size; // size: sum of magnitudes
     int64_t cells, padded;
 } answer;
 
@@ -134,6 +134,7 @@ static answer look(const layer *l, size_t r) {
                     c);
             a.largest = v > a.largest || isnan(v) ? v : a.largest;
             a.sum += v;
+            a.size += fabs(v);
             a.cells++;
         }
     return a;
@@ -149,8 +150,8 @@ static double average(const layer *l, const answer *a) {
     return t < lo ? lo : t > hi ? hi : t;
 }
 
-static bool same(double is, double expected) {
-    return is == expected || (isnan(is) && isnan(expected));
+static bool same(double is, double expected, double tolerance) {
+    return is == expected || (isnan(is) && isnan(expected)) || fabs(is - expected) <= tolerance;
 }
 
 static void check(qrn_dtype t, bool largest, unsigned times) {
@@ -180,7 +181,10 @@ static void check(qrn_dtype t, bool largest, unsigned times) {
                                   : t != QRN_DTYPE_F32 ? average(&l, &a)
                                   : count              ? (double)(float)(a.sum / (double)count)
                                                        : 0;
-                if (!same(value(&l.y, r), expected))
+                // Sums of floats by lines are in single precision.
+                bool rounds = !largest && t == QRN_DTYPE_F32 && strstr(f->rows[i].name, "lines");
+                double tolerance = rounds && count ? a.size * 0x1p-22 / (double)count : 0;
+                if (!same(value(&l.y, r), expected, tolerance))
                     fail_msg("%s: result %zu is %g, expected %g", f->rows[i].name, r,
                              value(&l.y, r), expected);
             }

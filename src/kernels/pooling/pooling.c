@@ -127,6 +127,16 @@ qrn_grid_part qrn_pool_part_of(const qrn_kcall *k, size_t unit) {
     return qrn_grid_part_of(&w, k->task, k->n_tasks);
 }
 
+bool qrn_pool_lines_work(const qrn_kcall *k) {
+    const qrn_pooling_args *a = k->args;
+    const qrn_view *x = k->in[0], *y = k->out[0];
+    uint64_t cells = 1, channels = x->dims[x->rank - 1];
+    for (uint32_t d = 0; d < a->n_spatial; d++)
+        cells = cells > QRN_POOL_LINE_CELLS ? cells : cells * a->size[d];
+    return cells <= QRN_POOL_LINE_CELLS && channels * a->size[a->n_spatial - 1] <= QRN_POOL_LINE &&
+           y->dims[y->rank - 2] > 1;
+}
+
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_view_count(k->in[0]) < 16384 ? 1 : n_threads;
 }
@@ -144,10 +154,14 @@ uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 static const qrn_kernel pool_max_rows[] = {
 #if defined(__x86_64__)
+    ROW(pool_max_f32_lines, F32, avx512, QRN_ISA_AVX512, qrn_pool_lines_work),
     ROW(pool_max_f32, F32, avx512, QRN_ISA_AVX512, NULL),
     ROW(pool_max_q, RAW, avx512, QRN_ISA_AVX512, qrn_pool_is_quantized),
+    ROW(pool_max_f32_lines, F32, avx2, QRN_ISA_AVX2, qrn_pool_lines_work),
     ROW(pool_max_f32, F32, avx2, QRN_ISA_AVX2, NULL),
     ROW(pool_max_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_is_quantized),
+#elif defined(__aarch64__)
+    ROW(pool_max_f32_lines, F32, neon, QRN_ISA_NEON, qrn_pool_lines_work),
 #endif
     REFERENCE(pool_max_f32, F32, pool_max_f32_ref, NULL),
     REFERENCE(pool_max_f64, F64, pool_max_f64_ref, NULL),
@@ -157,11 +171,15 @@ QRN_FAMILY(pool_max, sizeof(qrn_pooling_args));
 
 static const qrn_kernel pool_avg_rows[] = {
 #if defined(__x86_64__)
+    ROW(pool_avg_f32_lines, F32, avx512, QRN_ISA_AVX512, qrn_pool_lines_work),
     ROW(pool_avg_f32, F32, avx512, QRN_ISA_AVX512, NULL),
     ROW(pool_avg_bytes, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_bytes_works),
     ROW(pool_avg_q, RAW, avx512, QRN_ISA_AVX512, qrn_pool_avg_q_works),
+    ROW(pool_avg_f32_lines, F32, avx2, QRN_ISA_AVX2, qrn_pool_lines_work),
     ROW(pool_avg_f32, F32, avx2, QRN_ISA_AVX2, NULL),
     ROW(pool_avg_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_q_works),
+#elif defined(__aarch64__)
+    ROW(pool_avg_f32_lines, F32, neon, QRN_ISA_NEON, qrn_pool_lines_work),
 #endif
     REFERENCE(pool_avg_f32, F32, pool_avg_f32_ref, NULL),
     REFERENCE(pool_avg_f64, F64, pool_avg_f64_ref, NULL),

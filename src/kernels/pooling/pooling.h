@@ -9,7 +9,8 @@
 //            the padded input, never those behind the padding (which rounding up can reach). Count
 //            0 gives 0. F32 and F64 on numbers. RAW on 8 and 16 bits with one scale each:
 //            scale_x * sum (q + offset_x), which is exact for up to qrn_pool_cells_most cells,
-//            divided by count, and rounded to y as kernels/convert.h says.
+//            divided by count, and rounded to y as kernels/convert.h says. Fast rows for floats
+//            sum windows of few cells in single precision and multiply by 1 / count.
 // pool_l2:   sqrt(sum of squares), no division.
 #ifndef QRN_KERNELS_POOLING_H
 #define QRN_KERNELS_POOLING_H
@@ -73,6 +74,12 @@ static inline size_t qrn_pool_line(const qrn_pool_window *w, size_t i, size_t j)
 qrn_grid_part qrn_pool_part_of(const qrn_kcall *k, size_t unit);
 uint32_t qrn_pool_tasks(const qrn_kcall *k, uint32_t n_threads);
 
+// Floats by lines (pool_lines.inc): numbers of a line that are done together, and cells of a
+// window.
+#define QRN_POOL_LINE 4096
+#define QRN_POOL_LINE_CELLS 64
+bool qrn_pool_lines_work(const qrn_kcall *k);
+
 // Averages of quantized values.
 typedef struct qrn_pool_q {
     double scale_x, scale_y;
@@ -88,6 +95,12 @@ qrn_pool_q qrn_pool_q_of(const qrn_kcall *k);
 int32_t qrn_pool_average(const qrn_pool_q *c, int64_t sum, size_t count);
 qrn_status qrn_pool_avg_q_ref(const qrn_kcall *k);
 
+qrn_status qrn_pool_max_f32_lines_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_lines_avx512(const qrn_kcall *k);
+qrn_status qrn_pool_max_f32_lines_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_lines_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_max_f32_lines_neon(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_lines_neon(const qrn_kcall *k);
 qrn_status qrn_pool_max_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_max_q_avx512(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx512(const qrn_kcall *k);

@@ -2,6 +2,7 @@
 //
 // Pooling for AVX2.
 #include "kernels/pooling/pooling.h"
+#include "kernels/vec.h"
 
 #include <immintrin.h>
 #include <math.h>
@@ -24,9 +25,8 @@ typedef __m256 vector_f32;
 static inline __m256 all_f32(float v) { return _mm256_set1_ps(v); }
 static inline __m256 load_f32(const float *p) { return _mm256_loadu_ps(p); }
 static inline void store_f32(float *p, __m256 v) { _mm256_storeu_ps(p, v); }
-static inline __m256 max_f32(__m256 best, __m256 v) { // NaN wins
-    __m256 wins = _mm256_cmp_ps(v, best, _CMP_GT_OQ), nan = _mm256_cmp_ps(v, v, _CMP_UNORD_Q);
-    return _mm256_blendv_ps(best, v, _mm256_or_ps(wins, nan));
+static inline __m256 max_f32(__m256 best, __m256 v) { // NaN wins; that of v is taken anyway
+    return _mm256_blendv_ps(_mm256_max_ps(best, v), best, _mm256_cmp_ps(best, best, _CMP_UNORD_Q));
 }
 
 typedef __m256i sums;
@@ -47,3 +47,4 @@ static inline sums widen_s16(const int16_t *p) {
 
 #define ISA avx2
 #include "kernels/pooling/pool_fast.inc"
+#include "kernels/pooling/pool_lines.inc"

@@ -2,6 +2,7 @@
 //
 // Pooling for AVX-512.
 #include "kernels/pooling/pooling.h"
+#include "kernels/vec.h"
 
 #include <immintrin.h>
 #include <math.h>
@@ -22,10 +23,8 @@ typedef __m512 vector_f32;
 static inline __m512 all_f32(float v) { return _mm512_set1_ps(v); }
 static inline __m512 load_f32(const float *p) { return _mm512_loadu_ps(p); }
 static inline void store_f32(float *p, __m512 v) { _mm512_storeu_ps(p, v); }
-static inline __m512 max_f32(__m512 best, __m512 v) { // NaN wins
-    __mmask16 wins = _mm512_cmp_ps_mask(v, best, _CMP_GT_OQ);
-    wins = (__mmask16)(wins | _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q));
-    return _mm512_mask_mov_ps(best, wins, v);
+static inline __m512 max_f32(__m512 best, __m512 v) { // NaN wins; that of v is taken anyway
+    return _mm512_mask_max_ps(best, _mm512_cmp_ps_mask(best, best, _CMP_ORD_Q), best, v);
 }
 
 typedef __m512i sums;
@@ -46,3 +45,4 @@ static inline sums widen_s16(const int16_t *p) {
 
 #define ISA avx512
 #include "kernels/pooling/pool_fast.inc"
+#include "kernels/pooling/pool_lines.inc"
