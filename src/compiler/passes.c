@@ -20,6 +20,7 @@ const qrn_pass qrn_passes[] = {
     {"bits", qrn_pass_bits, true, false},
     {"round_to", qrn_pass_round_to, true, false},
     {"cancel", qrn_pass_cancel, false, false},
+    {"layout", qrn_pass_layout, true, false},
     {"attention", qrn_pass_attention, true, false}, // no value shares the memory of another yet
     {"transpose", qrn_pass_transpose, true, false},
     {"alias", qrn_pass_alias, false, false},

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Passes over the steps of a compiled graph, between lowering and binding: fewer steps, less
-// memory, the same bytes in every result (but for batchnorm.c). A pass looks at steps, shapes and
-// encodings, never at the numbers of constants or at the machine, so that a graph from a binary
-// gets the same steps.
+// memory, the same bytes in every result (but for batchnorm.c and a norm of layout.c). A pass looks
+// at steps, shapes and encodings, never at the numbers of constants or at the machine, so that a
+// graph from a binary gets the same steps.
 // Graphs in which a step may not run, or an operand may be left out, are not touched; nor are
 // steps with dynamic operands. docs/passes.md says what each pass does.
 #ifndef QRN_COMPILER_PASSES_H
@@ -39,6 +39,7 @@ qrn_status qrn_pass_swish(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_bits(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_round_to(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
+qrn_status qrn_pass_layout(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_attention(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_transpose(qrn_lowering *lo, const qrn_use *uses);
 qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);

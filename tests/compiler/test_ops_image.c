@@ -68,6 +68,10 @@ static void resample_move_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "f64[2,3] i32[8]:c > f64[2,8]", RESAMPLE(1, 1), .data = {NULL, TWO_TAPS}),
         OP_SEED(RAW, "i16[3,5000] i32[8]:c > i16[8,5000]", RESAMPLE(0, 1),
                 .data = {NULL, TWO_TAPS}),
+        OP_SEED(RAW, "f32[2,3,3] i32[8]:c i32[8]:c > f32[2,8,8]", RESAMPLE(1, 1),
+                .data = {NULL, TWO_TAPS, TWO_TAPS}),
+        OP_SEED(RAW, "uq8[3,3,5] i32[8]:c i32[8]:c > uq8[8,8,5]", RESAMPLE(0, 1),
+                .data = {NULL, TWO_TAPS, TWO_TAPS}),
     };
     OP_FUZZ(qrn_cop_resample_move, seeds, 3000);
 }

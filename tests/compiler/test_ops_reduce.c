@@ -149,6 +149,8 @@ static void affine_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(F32, "f32[3,5,40] f32[40] f32[40] > f32[3,5,40]", NULL),
         OP_SEED(F32, "f32[70,300] f32[300] > f32[70,300]", NULL),
         OP_SEED(F64, "f64[9] f64[9] - > f64[9]", NULL),
+        OP_SEED(F32, "f32[2,7,5,40] f32[7,1,1] f32[7,1,1] > f32[2,7,5,40]", NULL),
+        OP_SEED(F64, "f64[3,5] f64[3,1] > f64[3,5]", NULL),
     };
     OP_FUZZ(qrn_cop_affine, seeds, 1500);
 }

@@ -46,20 +46,24 @@ static const char *check_drop_alpha(const qrn_kcall *k, qrn_domain domain) {
 
 // --- resample
 
-// The table of positions is constant and names positions of in[0] alone.
-static const char *check_positions(const qrn_kcall *k) {
+// The table of positions along an axis, operand t, is constant and names positions of in[0] alone.
+static const char *check_positions(const qrn_kcall *k, uint32_t axis, uint32_t t, bool alone) {
     const qrn_resample_args *a = k->args;
-    const qrn_view *x = k->in[0], *y = k->out[0], *table = k->in[1];
-    QRN_NEED(a->axis < x->rank && qrn_chk_same_but(x, y, a->axis),
-             "the shapes differ beside the axis");
+    const qrn_view *x = k->in[0], *y = k->out[0], *table = k->in[t];
+    QRN_NEED(axis < x->rank && x->rank == y->rank, "the axis does not exist");
+    for (uint32_t d = 0; d < x->rank; d++)
+        QRN_NEED(x->dims[d] == y->dims[d] || d == axis ||
+                     (!alone && (d == a->axis || d == a->axis + 1)),
+                 "the shapes differ beside the axis");
     QRN_NEED(a->taps >= 1 && a->taps <= INT32_MAX, "taps is out of range");
-    QRN_NEED(qrn_chk_type(table, QRN_T(I32)) && table->data, "in[1] is not a constant of type i32");
+    QRN_NEED(qrn_chk_type(table, QRN_T(I32)) && table->data,
+             "the positions are not a constant of type i32");
     size_t count = qrn_view_count(table);
-    QRN_NEED(qrn_chk_product(y->dims[a->axis], a->taps, count), "in[1] has too few or many values");
+    QRN_NEED(qrn_chk_product(y->dims[axis], a->taps, count), "there are too few or many positions");
     const int32_t *index = table->data;
     for (size_t i = 0; i < count; i++)
-        QRN_NEED(index[i] >= 0 && (uint32_t)index[i] < x->dims[a->axis],
-                 "in[1] names a position outside in[0]");
+        QRN_NEED(index[i] >= 0 && (uint32_t)index[i] < x->dims[axis],
+                 "a position is outside in[0]");
     return NULL;
 }
 
@@ -73,7 +77,7 @@ static const char *check_resample(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(qrn_chk_real(k->in[0], domain) && qrn_chk_real(k->out[0], domain),
              "in[0] or out[0] is not of the domain's type");
-    QRN_NEED_ALSO(check_positions(k));
+    QRN_NEED_ALSO(check_positions(k, ((const qrn_resample_args *)k->args)->axis, 1, true));
     return check_weights(k);
 }
 
@@ -84,7 +88,11 @@ static const char *check_resample_move(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(qrn_chk_bytes(k->in[0]) && k->in[0]->dtype == k->out[0]->dtype,
              "in[0] and out[0] are not of one whole type");
     QRN_NEED(a->taps == 1, "taps is not 1");
-    return check_positions(k);
+    if (k->n_in < 3 || !k->in[2])
+        return check_positions(k, a->axis, 1, true);
+    QRN_NEED(a->axis < UINT32_MAX, "the second axis does not exist");
+    QRN_NEED_ALSO(check_positions(k, a->axis, 1, false));
+    return check_positions(k, a->axis + 1, 2, false);
 }
 
 // One type, or quantized values and the type that their sums have between two axes.
@@ -101,7 +109,7 @@ static const char *check_resample_q(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(resamples(k->in[0]->dtype, k->out[0]->dtype),
              "there is no resampling between these types");
-    QRN_NEED_ALSO(check_positions(k));
+    QRN_NEED_ALSO(check_positions(k, ((const qrn_resample_args *)k->args)->axis, 1, true));
     return check_weights(k);
 }
 
@@ -214,7 +222,7 @@ const qrn_cop qrn_cop_resample = {QRN_COP_HEAD(resample), QRN_COP_ATTRS(resample
                                   QRN_COP_IN(3, 3, 7), QRN_COP_OUT(1, 1, 1),
                                   .check = check_resample};
 const qrn_cop qrn_cop_resample_move = {QRN_COP_HEAD(resample_move), QRN_COP_ATTRS(resample_attrs),
-                                       QRN_COP_IN(2, 2, 3), QRN_COP_OUT(1, 1, 1),
+                                       QRN_COP_IN(2, 3, 3), QRN_COP_OUT(1, 1, 1),
                                        .check = check_resample_move};
 const qrn_cop qrn_cop_resample_q = {QRN_COP_HEAD(resample_q), QRN_COP_ATTRS(resample_attrs),
                                     QRN_COP_IN(3, 3, 7), QRN_COP_OUT(1, 1, 1),

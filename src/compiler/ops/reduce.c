@@ -237,7 +237,9 @@ static const char *check_affine(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(x->rank >= 1, "in[0] has no axis");
     QRN_NEED(qrn_chk_same_shape(x, k->out[0]), "in[0] and out[0] differ in shape");
     for (uint32_t i = 1; i < k->n_in; i++)
-        QRN_NEED(!k->in[i] || qrn_view_count(k->in[i]) == x->dims[x->rank - 1],
+        QRN_NEED(!k->in[i] || (k->in[i]->rank >= 1 && k->in[i]->rank <= x->rank &&
+                               k->in[i]->rank == k->in[1]->rank &&
+                               qrn_view_count(k->in[i]) == x->dims[x->rank - k->in[1]->rank]),
                  "in[1] or in[2] has not one number per channel");
     return qrn_chk_all_real(k, domain);
 }

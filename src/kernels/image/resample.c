@@ -96,23 +96,71 @@ static qrn_status resample_f32(const qrn_kcall *k) {
     return QRN_OK;
 }
 
+// Elements of one row that resample_move makes: m of them, `inner` bytes each, from positions
+// `index`; `doubled`: each position of the input twice.
+typedef struct row_of_moves {
+    const int32_t *index;
+    size_t m, inner;
+    bool doubled;
+} row_of_moves;
+
+static row_of_moves row_of(const qrn_view *index, size_t n, size_t m, size_t inner) {
+    row_of_moves r = {.index = index->data, .m = m, .inner = inner, .doubled = m == 2 * n};
+    for (size_t i = 0; i < m && r.doubled; i++)
+        r.doubled = (size_t)r.index[i] == i / 2;
+    return r;
+}
+
+#define MOVE_SHORT(type)                                                                           \
+    do {                                                                                           \
+        const type *restrict x = src;                                                              \
+        type *restrict y = dst;                                                                    \
+        if (r->doubled)                                                                            \
+            for (size_t i = 0; i < r->m / 2; i++)                                                  \
+                y[2 * i] = y[2 * i + 1] = x[i];                                                    \
+        else                                                                                       \
+            for (size_t i = 0; i < r->m; i++)                                                      \
+                y[i] = x[r->index[i]];                                                             \
+    } while (0)
+
+static void move_row(const row_of_moves *r, const void *src, void *dst) {
+    if (r->inner == 4)
+        MOVE_SHORT(uint32_t);
+    else if (r->inner == 1)
+        MOVE_SHORT(uint8_t);
+    else if (r->inner == 2)
+        MOVE_SHORT(uint16_t);
+    else
+        for (size_t i = 0; i < r->m; i++)
+            memcpy((char *)dst + i * r->inner, (const char *)src + (size_t)r->index[i] * r->inner,
+                   r->inner);
+}
+
+// Rows of the axis and, where there are positions for it, of the dimension behind it. A row that is
+// like the one before is copied.
 static qrn_status resample_move_ref(const qrn_kcall *k) {
     const qrn_resample_args *a = k->args;
-    const qrn_view *x = k->in[0];
+    const qrn_view *x = k->in[0], *y = k->out[0];
     const int32_t *index = k->in[1]->data;
-    size_t n = x->dims[a->axis], m = k->out[0]->dims[a->axis];
-    size_t bytes = qrn_view_span(x, a->axis + 1, x->rank) * qrn_view_elem(x), begin, end;
+    bool both = k->n_in > 2 && k->in[2];
+    size_t n = x->dims[a->axis], m = y->dims[a->axis], begin, end;
+    size_t from = qrn_view_span(x, a->axis + 1, x->rank) * qrn_view_elem(x);
+    size_t to = qrn_view_span(y, a->axis + 1, y->rank) * qrn_view_elem(y);
+    row_of_moves r = {0};
+    if (both)
+        r = row_of(k->in[2], x->dims[a->axis + 1], y->dims[a->axis + 1],
+                   qrn_view_span(x, a->axis + 2, x->rank) * qrn_view_elem(x));
     qrn_split(qrn_view_span(x, 0, a->axis) * m, 1, k->task, k->n_tasks, &begin, &end);
-    if (begin == end)
-        return QRN_OK; // m may be 0
-    size_t o = begin % m;
-    const char *src = (const char *)x->data + begin / m * n * bytes;
-    for (size_t row = begin; row < end; row++) {
-        memcpy((char *)k->out[0]->data + row * bytes, src + (size_t)index[o] * bytes, bytes);
-        if (++o == m) {
-            o = 0;
-            src += n * bytes;
-        }
+    for (size_t row = begin; row < end; row++) { // m may be 0
+        size_t o = row % m;
+        const char *src = (const char *)x->data + (row / m * n + (size_t)index[o]) * from;
+        char *dst = (char *)y->data + row * to;
+        if (!both)
+            memcpy(dst, src, to);
+        else if (row > begin && o > 0 && index[o] == index[o - 1])
+            memcpy(dst, dst - to, to);
+        else
+            move_row(&r, src, dst);
     }
     return QRN_OK;
 }

@@ -5,7 +5,8 @@
 //   weights, out[0] y [outer, m, inner]
 //   y[a, o, b] = sum over t of weight[o, t] * x[a, index[o, t], b]
 // `axis` is the middle dimension. A tap of weight 0 counts nothing, whatever it holds.
-// resample_move takes one tap a position, no weights, and moves elements of any type. resample_q
+// resample_move takes one tap a position, no weights, and moves elements of any type; with i32
+// positions in in[2] it resamples the dimension behind the axis too. resample_q
 // computes on quantized values of 8 or 16 bits, rounded half up; between two axes values that are
 // not rounded yet are f32 (8 bits) or f64 (16 bits). The positions come from the compiler
 // (kernels/image/taps.h).

@@ -5,7 +5,8 @@
 //   covers
 //              layer, group, instance and RMS normalization and the L2 norm. in[0] x, in[1] gamma
 //              and in[2] beta (both optional), out[0] of the shape of x
-//   affine     y[.., c] = x[.., c] * in[1][c] + in[2][c] (in[2] optional)
+//   affine     y[.., c, ..] = x[.., c, ..] * in[1][c] + in[2][c] (in[2] optional); both are [C], or
+//              [C, 1, ..] with a dimension for each one that x has behind its channels
 //   lrn        y = x / (bias + alpha * S)^beta, S the sum of squares in a window clipped to the
 //   tensor
 // Statistics are in double, variances divide by the count; vector rows for floats add runs of some
@@ -43,6 +44,12 @@ typedef struct qrn_lrn_args {
 extern const qrn_family qrn_family_norm;   // F32, F64, RAW
 extern const qrn_family qrn_family_affine; // F32, F64; no args
 extern const qrn_family qrn_family_lrn;    // F32, F64
+
+// Elements of x behind each channel of an affine call.
+static inline size_t qrn_affine_inner(const qrn_kcall *k) {
+    const qrn_view *x = k->in[0];
+    return qrn_view_span(x, x->rank - k->in[1]->rank + 1, x->rank);
+}
 
 // Does the RAW domain of norm support x and y? The sets must lie in one piece each.
 bool qrn_norm_supports_q(const qrn_norm_args *a, const qrn_view *x, const qrn_view *y);
