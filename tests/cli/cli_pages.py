@@ -72,7 +72,7 @@ def test_the_page_of_a_check_is_its_report(net, tmp_path):
 def test_a_browser_shows_what_stands_in_the_way(net, tmp_path):
     checked(net, tmp_path / "p.html")
     text = looks(tmp_path, tmp_path / "p.html", "light", "390,800")
-    for words in ("What stands in the way", "Nothing, 1 node", "What to do:", EVIL, "SM8650",
+    for words in ("Rejected nodes", "Nothing, 1 node", "What to do:", EVIL, "SM8650",
                   "not supported: 1", "% of the nodes supported"):
         assert words in re.sub(r"\s+", " ", text), words
 

@@ -134,7 +134,7 @@ def test_a_command_scores_the_models(task, tmp_path):
     (chosen,) = [p for p in points if p["chosen"]]
     assert chosen["score"] >= 1 and {p["score"] == 0 for p in points} == {True, False}
     assert not list(tmp_path.glob("*.trial.onnx"))
-    for bad, says in (("false", "failed"), ("echo none", "no line with a number")):
+    for bad, says in (("false", "failed"), ("echo none", "no line that is just a number")):
         refuses(FAILURE, *command(folder), "-o", tmp_path / "bad.onnx", "--score-command", bad,
                 says=says)
     assert not (tmp_path / "bad.onnx").exists()

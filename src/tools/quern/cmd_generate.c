@@ -35,7 +35,7 @@ static const qt_flag prompt_flags[] = {
      "read the prompt from a file; - is stdin"},
     {"system", 0, QT_TEXT, "TEXT", AT(system), NULL, "system message"},
     {"raw", 0, QT_BOOL, NULL, AT(raw), NULL,
-     "continue the prompt as it is, without a chat template"},
+     "continue the prompt unchanged, without a chat template"},
     {"interactive", 'i', QT_BOOL, NULL, AT(interactive), NULL,
      "chat: read one message per line from stdin"},
     {"tokenizer", 0, QT_FILE, "FILE", AT(llm.tokenizer), NULL,

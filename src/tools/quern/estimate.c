@@ -204,7 +204,7 @@ static int report(const estimate_options *o, qt_estimates *r) {
         return QT_EXIT_FAILURE;
     }
     if (o->trace && !r->rows[0].known) {
-        qt_error("%s: there is no estimate to draw", o->trace);
+        qt_error("%s: no estimate to draw", o->trace);
         return QT_EXIT_FAILURE;
     }
     if (o->trace && !qt_schedule_trace(&r->plan, r->net->graph.ops, o->trace))

@@ -142,7 +142,7 @@ void qt_page_timeline(FILE *f, const qt_estimates *r) {
     }
     put_occupancy(f, r, scale);
     fputs("</svg></div><p class=\"dim\">Steps follow each other; traffic to memory "
-          "runs beside them. VTCM: what is taken of it, modelled.</p></section>",
+          "runs in parallel. VTCM: memory in use, modelled.</p></section>",
           f);
 }
 
@@ -182,7 +182,9 @@ static void put_classes(FILE *f, const qt_estimates *r) {
     put_bar(f, row++, "overhead of steps", e->sum.overhead, most, "overhead");
     put_bar(f, row++, "start", e->start, most, "start");
     put_bar(f, row, "memory", e->memory, most, "memory");
-    fputs("</svg></div><p class=\"dim\">Memory overlaps with the rest.</p></section>", f);
+    fputs(
+        "</svg></div><p class=\"dim\">Memory traffic overlaps with the other parts.</p></section>",
+        f);
 }
 
 // Ops of one type: steps that are named by them.
@@ -230,8 +232,8 @@ static void put_ops(FILE *f, const qt_estimates *r) {
         snprintf(label, sizeof label, "%u x %.24s", list[i].n, list[i].type);
         put_bar(f, (int)i, label, list[i].us, list[0].us, list[i].matrix ? "matrix" : "vector");
     }
-    fputs("</svg></div><p class=\"dim\">Steps by the op that names them, what is fused into them "
-          "included; with their overhead, without memory.</p></section>",
+    fputs("</svg></div><p class=\"dim\">Steps by op, including the ops fused into them and their "
+          "overhead, without memory traffic.</p></section>",
           f);
 }
 
@@ -334,13 +336,12 @@ void qt_page_roofline(FILE *f, const qt_estimates *r) {
         qt_page_put(f, s->op->name);
         fprintf(f, ": %.1f MAC/byte, %.0f GMAC/s</title></circle>", x, y);
     }
-    fputs(
-        "</svg></div><div class=\"keys\"><span><span class=\"key\" "
-        "style=\"background:var(--c0)\"></span>matrix step</span><span><span class=\"key\" "
-        "style=\"background:var(--c1)\"></span>vector step</span></div><p class=\"dim\">Traffic is "
-        "that of weights and spilled activations; the line is what the SoC can do. A step far "
-        "below it wastes tiles or time between steps.</p></section>",
-        f);
+    fputs("</svg></div><div class=\"keys\"><span><span class=\"key\" "
+          "style=\"background:var(--c0)\"></span>matrix step</span><span><span class=\"key\" "
+          "style=\"background:var(--c1)\"></span>vector step</span></div><p class=\"dim\">Traffic "
+          "counts weights and spilled activations; the line is the limit of the SoC. A step far "
+          "below it wastes tiles or time between steps.</p></section>",
+          f);
 }
 
 // --- SoCs
@@ -389,8 +390,8 @@ static void put_chip_keys(FILE *f, const qt_estimates *r) {
         seen[p] = true;
     }
     fputs(
-        "</div><p class=\"dim\">Thin lines: the interval in which nine in ten networks lie, wider "
-        "where the estimate is uncalibrated.</p></section>",
+        "</div><p class=\"dim\">Thin lines: the interval that contains nine in ten networks, wider "
+        "if the estimate is uncalibrated.</p></section>",
         f);
 }
 

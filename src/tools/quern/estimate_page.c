@@ -36,9 +36,9 @@ static void put_head(FILE *f, const qt_estimates *r) {
             row->at.chip->name, qt_chip_title(row->at.chip, title, sizeof title),
             row->at.chip->arch);
     if (!row->at.lent_to)
-        fputs("; constants fitted on this chip", f);
+        fputs("; constants fitted to this SoC", f);
     fprintf(f, "</p><p class=\"big\">%.3f ms</p><p>an estimate; %s between %.2f and %.2f ms</p>",
-            e->us / 1e3, row->n_doubts ? "perhaps" : "nine in ten networks lie",
+            e->us / 1e3, row->n_doubts ? "perhaps" : "nine in ten networks are",
             e->us / 1e3 * QT_LOW(row->n_doubts), e->us / 1e3 * QT_HIGH(row->n_doubts));
     for (uint32_t i = 0; i < row->n_doubts; i++) {
         fprintf(f, "<p class=\"doubt\"><b>uncalibrated</b> (%s): ", row->doubts[i].word);
@@ -59,7 +59,7 @@ static void put_head(FILE *f, const qt_estimates *r) {
 static void put_advice(FILE *f, const qt_estimates *r) {
     fputs("<section class=\"long\"><h2>Advice</h2>", f);
     if (!r->advice.n)
-        fputs("<p>Nothing that would bring 0.1 %.</p>", f);
+        fputs("<p>No change would gain 0.1 % or more.</p>", f);
     for (uint32_t i = 0; i < r->advice.n; i++) {
         const qd_advice *a = &r->advice.list[i];
         if (a->unknown)
@@ -172,7 +172,7 @@ static void put_steps(FILE *f, const qt_estimates *r) {
 bool qt_estimate_page(const qt_estimates *r, const char *path) {
     qrn_text text = {0};
     if (!r->rows[0].known) {
-        qt_error("%s: there is no estimate to draw", path);
+        qt_error("%s: no estimate to draw", path);
         return false;
     }
     FILE *f = qrn_text_open(&text);

@@ -17,31 +17,37 @@ typedef struct qt_calibration_options {
 } qt_calibration_options;
 
 #define QT_CALIBRATION_FLAGS(type, field)                                                          \
-    {"samples", 'n', QT_COUNT, "N", offsetof(type, field.n), NULL, "use so many (default all)"},   \
+    {"samples",                                                                                    \
+     'n',                                                                                          \
+     QT_COUNT,                                                                                     \
+     "N",                                                                                          \
+     offsetof(type, field.n),                                                                      \
+     NULL,                                                                                         \
+     "number of samples to use (default: all)"},                                                   \
         {"skip",                                                                                   \
          0,                                                                                        \
          QT_COUNT,                                                                                 \
          "N",                                                                                      \
          offsetof(type, field.skip),                                                               \
          NULL,                                                                                     \
-         "leave so many out before them"},                                                         \
+         "number of samples to skip first"},                                                       \
         {"resume",                                                                                 \
          0,                                                                                        \
          QT_BOOL,                                                                                  \
          NULL,                                                                                     \
          offsetof(type, field.resume),                                                             \
          NULL,                                                                                     \
-         "go on where a calibration was stopped"},                                                 \
+         "continue an interrupted calibration"},                                                   \
         {"calibrate-only",                                                                         \
          0,                                                                                        \
          QT_FILE,                                                                                  \
          "STATE",                                                                                  \
          offsetof(type, field.only),                                                               \
          NULL,                                                                                     \
-         "write what calibration found instead of a model"},                                       \
+         "write the calibration statistics instead of a model"},                                   \
     {                                                                                              \
         "merge", 0, QT_LIST, "STATE", offsetof(type, field.merged), NULL,                          \
-            "use such files in place of samples, or add them"                                      \
+            "use such files instead of samples, or in addition"                                    \
     }
 
 typedef struct qt_calibration {

@@ -33,21 +33,21 @@ typedef struct qt_mixed_options {
          "S,S",                                                                                    \
          offsetof(type, field.schemes),                                                            \
          NULL,                                                                                     \
-         "to choose from: a8w8, a16w8, a8w4, a16w4, fp16"},                                        \
+         "candidate schemes: a8w8, a16w8, a8w4, a16w4, fp16"},                                     \
         {"budget-ms",                                                                              \
          0,                                                                                        \
          QT_NUMBER,                                                                                \
          "MS",                                                                                     \
          offsetof(type, field.budget_ms),                                                          \
          NULL,                                                                                     \
-         "the most accurate model of at most this estimated time"},                                \
+         "write the most accurate model with at most this estimated time"},                        \
         {"min-sqnr",                                                                               \
          0,                                                                                        \
          QT_NUMBER,                                                                                \
          "DB",                                                                                     \
          offsetof(type, field.min_sqnr),                                                           \
          NULL,                                                                                     \
-         "the fastest model of at least this SQNR (default 30)"},                                  \
+         "write the fastest model with at least this SQNR (default 30)"},                          \
         {"score-command",                                                                          \
          0,                                                                                        \
          QT_TEXT,                                                                                  \
@@ -61,17 +61,17 @@ typedef struct qt_mixed_options {
          "X",                                                                                      \
          offsetof(type, field.min_score),                                                          \
          NULL,                                                                                     \
-         "the fastest model of at least this score"},                                              \
+         "write the fastest model with at least this score"},                                      \
         {"search-samples",                                                                         \
          0,                                                                                        \
          QT_COUNT,                                                                                 \
          "N",                                                                                      \
          offsetof(type, field.samples),                                                            \
          NULL,                                                                                     \
-         "samples that layers are judged by (default 4)"},                                         \
+         "number of samples to evaluate layers with (default 4)"},                                 \
     {                                                                                              \
         "front", 0, QT_FILE, "FILE", offsetof(type, field.front), NULL,                            \
-            "write all points and layers; .html: a page, else JSON"                                \
+            "write all points and layers; .html: a page, otherwise JSON"                           \
     }
 
 typedef struct qt_mixed_task {

@@ -22,7 +22,7 @@ typedef struct qt_override_options {
      "FILE",                                                                                       \
      offsetof(type, field.encodings),                                                              \
      NULL,                                                                                         \
-     "JSON of AIMET or a converter's overrides; wins over samples"},                               \
+     "JSON of AIMET or a converter's overrides; takes precedence over samples"},                   \
         {"export-encodings",                                                                       \
          0,                                                                                        \
          QT_FILE,                                                                                  \
@@ -36,17 +36,17 @@ typedef struct qt_override_options {
          "V",                                                                                      \
          offsetof(type, field.version),                                                            \
          "0.6.1|1.0.0|2.0.0",                                                                      \
-         "of that file (default 1.0.0)"},                                                          \
+         "version of that file (default 1.0.0)"},                                                  \
         {"float",                                                                                  \
          0,                                                                                        \
          QT_LIST,                                                                                  \
          "NAME",                                                                                   \
          offsetof(type, field.floats),                                                             \
          NULL,                                                                                     \
-         "keep this tensor, or results of this node, float16"},                                    \
+         "keep this tensor, or the results of this node, in fp16"},                                \
     {                                                                                              \
         "bits", 0, QT_LIST, "NAME=N", offsetof(type, field.bits), NULL,                            \
-            "bits of this tensor, or of results of this node"                                      \
+            "bits of this tensor, or of the results of this node"                                  \
     }
 
 // Puts what the options say onto a graph. `list` stays until the model is written; it is NULL
