@@ -38,6 +38,7 @@ typedef struct qz_value {
     bool open;         // ... and high is one step beyond the range
     double low, high;  // chosen range; of the first of those that share
     unsigned set_bits; // fixed for this value (override.h), 0: the scheme's
+    bool narrow;       // a state of 8 bits: made in 16 bits, then rounded
     bool may_float;    // set_bits are a search's: it may stay float as by a scheme of these bits
     const struct qz_encoding *given; // the encoding that a file has for it, or NULL
     bool shared;                     // others share its encoding

@@ -47,6 +47,7 @@ static void share(qz_value *a, qz_value *b) {
     qz_share(x, y);
     x->given = x->given ? x->given : y->given;
     x->set_bits = x->set_bits > y->set_bits ? x->set_bits : y->set_bits;
+    x->narrow |= y->narrow;
     if (from_y) {
         x->fixed = true;
         x->open = y->open;
@@ -123,6 +124,25 @@ void qz_plan_states(qz_graph *g, const qz_graph *other) {
             continue;
         g->values[i]->is_state = true;
         same->is_state = true;
+    }
+}
+
+static void set_narrow(qz_value *v) {
+    if (v->set_bits)
+        return;
+    v->set_bits = 8;
+    v->narrow = true;
+}
+
+void qz_plan_narrow_states(qz_graph *g, const qz_graph *other) {
+    for (uint32_t i = 0; i < g->n_values; i++) {
+        const qz_value *v = g->values[i], *out = new_rows_of(g, v);
+        qz_value *same = out ? qz_find(other, out->name) : NULL;
+        bool grows = v->reader && qz_is(v->reader, "Concat"); // else errors would go round
+        if (!grows || !same || !same->is_output || !qz_is_activation(same))
+            continue;
+        set_narrow(g->values[i]);
+        set_narrow(same);
     }
 }
 

@@ -19,6 +19,7 @@ typedef struct qz_scheme {
     bool symmetric;        // ranges of activations have 0 in the middle
     bool per_tensor;       // one scale for each weight
     bool only_given;       // constants that no file of encodings lists stay float
+    bool narrow_states;    // caches have 8 bits (qz_plan_narrow_states)
     bool useful_ranges;    // ranges end where the op that reads a value is flat
     bool adaround;         // weights of layers with patches are rounded by them
     bool correct_bias;     // biases make up for what rounding does to the mean of a layer's results
@@ -37,6 +38,9 @@ qrn_status qz_plan_alike(qz_graph *to, qz_graph *from);
 // Finds the states of a graph, inputs past_X with outputs new_X, and the outputs of another one
 // (or the same) that fill them. They are passed on as quantized values.
 void qz_plan_states(qz_graph *g, const qz_graph *other);
+// Those of them that grow, row by row, get 8 bits where nobody has set others: what fills them is
+// computed in the bits of the scheme and rounded once. Before qz_plan_shares.
+void qz_plan_narrow_states(qz_graph *g, const qz_graph *other);
 // A node that has no integer form: its results stay float from the next qz_plan_encodings on.
 void qz_plan_float(qz_graph *g, const char *node);
 // Chooses the ranges and encodings. May be called again.

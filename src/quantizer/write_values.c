@@ -98,6 +98,49 @@ static qrn_status put_encoding(qz_writing *w, qz_value *v, const qz_enc *enc, co
             *zero, wide ? OX_U16 : OX_U8, 0, {0}, wide ? (const void *)&z16 : &z8, wide ? 2u : 1u});
 }
 
+// --- nodes of one width
+
+static bool is_narrow(const qz_value *v) {
+    return qz_first((qz_value *)v)->narrow && v->enc.bits == 8;
+}
+
+// The bits in which a node computes: those of its result unless that is rounded behind it, or the
+// most of what it reads; 0: floats.
+static unsigned width_of(const qz_writing *w, const ox_node *n) {
+    unsigned most = 0;
+    unsigned narrow = 0;
+    for (uint32_t i = 0; i < n->n_out; i++) {
+        const qz_value *v = qz_find(w->g, n->out[i]);
+        if (v && qz_is_activation(v) && v->enc.bits && !is_narrow(v))
+            return v->enc.bits;
+        if (v && v->fused && v->reader)
+            return width_of(w, v->reader);
+        if (v && qz_is_activation(v))
+            narrow = v->enc.bits;
+    }
+    for (uint32_t i = 0; i < n->n_in; i++) {
+        const qz_value *v = qz_find(w->g, n->in[i]);
+        if (v && qz_is_activation(v) && v->enc.bits > most)
+            most = v->enc.bits;
+    }
+    return most ? most : narrow;
+}
+
+// The 16 bits in which *made is computed, before it is rounded to its own 8; *made is their name.
+static qrn_status put_rounding(qz_writing *w, qz_value *v, const char **made) {
+    const char *scale, *zero, *q = qz_name_of(w, v->name, "made_q");
+    const char *dq = qz_name_of(w, v->name, "made_dq");
+    const qz_enc enc = qz_encode(qz_first(v), 16, false);
+    if (!q || !dq)
+        return no_memory();
+    QRN_TRY(put_encoding(w, v, &enc, "made", &scale, &zero));
+    put_conversion(w, true, *made, scale, zero, q, NULL);
+    put_conversion(w, false, q, scale, zero, dq, NULL);
+    qz_put_value(&w->infos, PB_GRAPH_VALUE_INFO, dq, v->type, v->rank, v->dims);
+    *made = dq;
+    return QRN_OK;
+}
+
 // Quantizes a value that was just made (or is an input) under the name `made`.
 qrn_status qz_put_pair(qz_writing *w, qz_value *v, const char *made) {
     bool port = qz_is_quantized_port(v);
@@ -107,6 +150,8 @@ qrn_status qz_put_pair(qz_writing *w, qz_value *v, const char *made) {
         return no_memory();
     QRN_TRY(put_encoding(w, v, &v->enc, "", &scale, &zero));
     QRN_TRY(qz_list_encoding(w, v, &v->enc));
+    if (is_narrow(v) && v->maker && width_of(w, v->maker) == 16)
+        QRN_TRY(put_rounding(w, v, &made));
     if (!port || !v->is_input)
         put_conversion(w, true, made, scale, zero, q, NULL);
     if (v->is_output && !v->is_input && !port)
@@ -119,26 +164,6 @@ qrn_status qz_put_pair(qz_writing *w, qz_value *v, const char *made) {
     return QRN_OK;
 }
 
-// --- nodes of one width
-
-// The bits in which a node computes: those of its result, or the most of what it reads; 0: floats.
-static unsigned width_of(const qz_writing *w, const ox_node *n) {
-    unsigned most = 0;
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        const qz_value *v = qz_find(w->g, n->out[i]);
-        if (v && qz_is_activation(v) && v->enc.bits)
-            return v->enc.bits;
-        if (v && v->fused && v->reader)
-            return width_of(w, v->reader);
-    }
-    for (uint32_t i = 0; i < n->n_in; i++) {
-        const qz_value *v = qz_find(w->g, n->in[i]);
-        if (v && qz_is_activation(v) && v->enc.bits > most)
-            most = v->enc.bits;
-    }
-    return most;
-}
-
 // How node n reads a value that has an encoding: in its own bits, or in those of the node.
 typedef struct reading {
     qz_enc enc;
@@ -148,9 +173,9 @@ typedef struct reading {
 static reading read_by(const qz_writing *w, const ox_node *n, uint32_t input, const qz_value *v) {
     unsigned bits = width_of(w, n);
     reading r = {v->enc, ""};
-    if (!bits || bits == v->enc.bits)
-        return r;
     bool second = qz_is(n, "MatMul") && input == 1 && bits == 16; // symmetric (HTP-A16-04)
+    if (!bits || bits == v->enc.bits || (second && is_narrow(v)))
+        return r;
     r.enc = qz_encode(qz_first((qz_value *)v), bits, second);
     r.suffix = second ? "16s" : bits == 16 ? "16" : "8";
     return r;

@@ -27,11 +27,11 @@ def sqnr(got, want):
     return 10 * np.log10((want.astype(float) ** 2).sum() / ((got - want).astype(float) ** 2).sum())
 
 
-def encodings(path, kind="QuantizeLinear"):
+def encodings(path, kind="QuantizeLinear", of=lambda node: node.input[0]):
     """{input: (type, scale, zero)} of every such node with one zero point."""
     m = onnx.load(path)
     constants = {t.name: numpy_helper.to_array(t) for t in m.graph.initializer}
-    return {n.input[0]: (constants[n.input[2]].dtype.name, float(constants[n.input[1]]),
+    return {of(n): (constants[n.input[2]].dtype.name, float(constants[n.input[1]]),
                          int(constants[n.input[2]]))
             for n in m.graph.node if n.op_type == kind and len(n.input) == 3}
 
@@ -165,7 +165,8 @@ def port_types(path):
     return {p.name: p.type.tensor_type.elem_type for p in [*g.input, *g.output]}
 
 
-@pytest.mark.parametrize("flags, kind", [([], T.UINT16), (["--float-states"], T.FLOAT)])
+@pytest.mark.parametrize("flags, kind", [([], T.UINT8), (["--state-bits", "16"], T.UINT16),
+                                         (["--float-states"], T.FLOAT)])
 def test_states_are_passed_on_as_quantized_values(llama, tmp_path, flags, kind):
     out = tmp_path / "both"
     ok("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s", "a16w8", "-c",
@@ -178,20 +179,55 @@ def test_states_are_passed_on_as_quantized_values(llama, tmp_path, flags, kind):
         assert types["logits"] == types["mask"] == T.FLOAT
 
 
-def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_path):
+@pytest.mark.parametrize("bits", [8, 16])
+def test_old_and_new_rows_of_a_state_share_an_encoding_across_graphs(llama, tmp_path, bits):
     out = tmp_path / "both"
     reports = ok_json("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s",
-                      "a16w8", "-c", llama / "data.npz", "--json")
+                      "a16w8", "-c", llama / "data.npz", "--state-bits", bits, "--json")
     assert [r["partitions"] for r in reports] == [1, 1]
-    prefill, decode = encodings(out / "prefill.onnx"), encodings(out / "decode.onnx")
+    prefill, decode = (encodings(out / f"{name}.onnx", of=lambda node: node.output[0])
+                       for name in ("prefill", "decode"))
     for i in range(tiny_llama.LAYERS):
         for c in "kv":
-            kind, scale, zero = prefill[f"new_{c}_{i}_real"]
-            assert (kind, zero) == ("uint16", 32768)  # a second factor of 16 bits is symmetric
-            assert decode[f"new_{c}_{i}_real"] == (kind, scale, zero)
+            kind, scale, zero = prefill[f"new_{c}_{i}"]
+            # a second factor of 16 bits is symmetric
+            assert kind == f"uint{bits}" and (bits == 8 or zero == 32768)
+            assert decode[f"new_{c}_{i}"] == (kind, scale, zero)
             assert encodings(out / "decode.onnx", "DequantizeLinear")[f"past_{c}_{i}"] == (
                 kind, scale, zero)
     assert (out / "weights.data").stat().st_size < 1.2 * reports[0]["constant_bytes"]
+
+
+def test_rows_of_an_8_bit_state_are_computed_in_16_bits(llama, tmp_path):
+    out = tmp_path / "both"
+    ok("quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", out, "-s", "a16w8", "-c",
+       llama / "data.npz", "-q", "--no-check")
+    for name in ("prefill", "decode"):
+        m = onnx.load(out / f"{name}.onnx")
+        makers = {o: n for n in m.graph.node for o in n.output}
+        zeros = {t.name: t.data_type for t in m.graph.initializer}
+        rounded = [n for n in m.graph.node if n.op_type == "QuantizeLinear"
+                   and makers.get(n.input[0], n).op_type == "DequantizeLinear"]
+        assert len(rounded) == 2 * tiny_llama.LAYERS
+        for n in rounded:
+            first = makers[makers[n.input[0]].input[0]]
+            assert (zeros[first.input[2]], zeros[n.input[2]]) == (T.UINT16, T.UINT8)
+            assert makers[first.input[0]].op_type in ("Add", "MatMul")
+        # what a cache is multiplied with has 16 bits, and the cache is read as it is
+        for n in m.graph.node:
+            if n.op_type == "MatMul" and n.input[1] in makers:
+                zero = makers[n.input[1]].input[2:]  # a weight's DequantizeLinear has none
+                assert not zero or zeros[zero[0]] == T.UINT8
+
+
+@pytest.mark.parametrize("flags, words", [
+    (["-s", "a16w8", "--state-bits", "4"], "--state-bits 4: expected 8, or 16 with"),
+    (["-s", "a8w8", "--state-bits", "16"], "--state-bits 16: expected 8, or 16 with"),
+    (["-s", "w8", "--state-bits", "8"], "--state-bits 8: expected 8, or 16 with"),
+    (["-s", "a16w8", "--state-bits", "8", "--float-states"], "exclude each other")])
+def test_bits_of_states_that_cannot_be(llama, tmp_path, flags, words):
+    refuses(USAGE, "quantize", llama / "prefill.onnx", llama / "decode.onnx", "-o", tmp_path / "x",
+            "-c", llama / "data.npz", *flags, says=words)
 
 
 def test_decoding_with_the_cache_of_prefill_gives_the_float_models_logits(llama, tmp_path):

@@ -524,6 +524,46 @@ static bool keeps_formats(const finder *f, const pattern *a, const operands *o) 
            same_format(f, product->out[0], step(f, a->last)->out[0]);
 }
 
+// The operands of the step: of what is between quantized steps the encodings count.
+static void operands_of(const finder *f, const pattern *a, const operands *o, qrn_val *in,
+                        qrn_val *out) {
+    bool two = o->k.n_parts == 2;
+    qrn_val products = step(f, a->scores)->out[0];
+    const qrn_val ins[QRN_ATT_IN] = {
+        [QRN_ATT_Q] = o->q.parts[0].base,
+        [QRN_ATT_K] = o->k.parts[0].base,
+        [QRN_ATT_V] = o->v.parts[0].base,
+        [QRN_ATT_MORE_K] = two ? o->k.parts[1].base : QRN_VAL_NONE,
+        [QRN_ATT_MORE_V] = two ? o->v.parts[1].base : QRN_VAL_NONE,
+        [QRN_ATT_MASK] = a->mask == QRN_VAL_NONE ? QRN_VAL_NONE : o->mask.parts[0].base};
+    const qrn_val outs[QRN_ATT_OUT] = {
+        [QRN_ATT_Y] = step(f, a->last)->out[0],
+        [QRN_ATT_PRODUCTS] = products,
+        [QRN_ATT_SCALED] = same_format(f, products, a->scaled) ? QRN_VAL_NONE : a->scaled,
+        [QRN_ATT_MASKED] = a->masked,
+        [QRN_ATT_WEIGHTS] = step(f, a->softmax)->out[0]};
+    memcpy(in, ins, sizeof ins);
+    memcpy(out, outs, sizeof outs);
+}
+
+// Has the quantized step a vector row?
+static bool is_fast_q(const finder *f, const pattern *a, const operands *o,
+                      const qrn_attention_args *args) {
+    qrn_val vals[QRN_ATT_IN + QRN_ATT_OUT];
+    qrn_view views[QRN_ATT_IN + QRN_ATT_OUT], *all[QRN_ATT_IN + QRN_ATT_OUT];
+    operands_of(f, a, o, vals, vals + QRN_ATT_IN);
+    for (uint32_t i = 0; i < QRN_ATT_IN + QRN_ATT_OUT; i++) {
+        all[i] = vals[i] == QRN_VAL_NONE ? NULL : &views[i];
+        if (all[i])
+            views[i] = qrn_compiled_view(f->lo->cg, vals[i]);
+    }
+    return qrn_attention_q_works(&(qrn_kcall){.args = args,
+                                              .in = all,
+                                              .out = all + QRN_ATT_IN,
+                                              .n_in = QRN_ATT_IN,
+                                              .n_out = QRN_ATT_OUT});
+}
+
 static bool see_all(const finder *f, const pattern *a, look how, operands *o,
                     qrn_attention_args *args) {
     const qrn_cstep *scores = step(f, a->scores), *product = step(f, a->product);
@@ -537,7 +577,7 @@ static bool see_all(const finder *f, const pattern *a, look how, operands *o,
     bool few_only = how == AT_CACHES || a->domain == QRN_DOMAIN_RAW;
     return make_args(f, a, o, args) &&
            (!few_only || (uint64_t)args->rows[0] * args->rows[1] <= QRN_ATT_FEW) &&
-           (a->domain == QRN_DOMAIN_F32 || keeps_formats(f, a, o));
+           (a->domain == QRN_DOMAIN_F32 || (keeps_formats(f, a, o) && is_fast_q(f, a, o, args)));
 }
 
 static qrn_status fuse(const finder *f, const pattern *a, const operands *o,
@@ -546,36 +586,18 @@ static qrn_status fuse(const finder *f, const pattern *a, const operands *o,
     qrn_cstep *s = step(f, a->last);
     void *copy = qrn_arena_copy(arena, args, sizeof *args);
     qrn_val *in = qrn_arena_alloc(arena, QRN_ATT_IN * sizeof *in);
-    if (!copy || !in)
+    qrn_val *out = qrn_arena_alloc(arena, QRN_ATT_OUT * sizeof *out);
+    if (!copy || !in || !out)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", f->lo->graph->name);
-    bool two = o->k.n_parts == 2;
-    const qrn_val all[QRN_ATT_IN] = {
-        [QRN_ATT_Q] = o->q.parts[0].base,
-        [QRN_ATT_K] = o->k.parts[0].base,
-        [QRN_ATT_V] = o->v.parts[0].base,
-        [QRN_ATT_MORE_K] = two ? o->k.parts[1].base : QRN_VAL_NONE,
-        [QRN_ATT_MORE_V] = two ? o->v.parts[1].base : QRN_VAL_NONE,
-        [QRN_ATT_MASK] = a->mask == QRN_VAL_NONE ? QRN_VAL_NONE : o->mask.parts[0].base};
-    memcpy(in, all, sizeof all);
+    operands_of(f, a, o, in, out);
     s->op = &qrn_cop_attention;
     s->domain = a->domain;
     s->args = copy;
     s->in = in;
     s->n_in = QRN_ATT_IN;
+    s->out = out;
+    s->n_out = a->domain == QRN_DOMAIN_RAW ? QRN_ATT_OUT : 1;
     s->node = step(f, a->product)->node;
-    if (a->domain == QRN_DOMAIN_RAW) {
-        qrn_val products = step(f, a->scores)->out[0];
-        bool alike = same_format(f, products, a->scaled);
-        const qrn_val out[QRN_ATT_OUT] = {[QRN_ATT_Y] = s->out[0],
-                                          [QRN_ATT_PRODUCTS] = products,
-                                          [QRN_ATT_SCALED] = alike ? QRN_VAL_NONE : a->scaled,
-                                          [QRN_ATT_MASKED] = a->masked,
-                                          [QRN_ATT_WEIGHTS] = step(f, a->softmax)->out[0]};
-        s->out = qrn_arena_copy(arena, out, sizeof out);
-        s->n_out = QRN_ATT_OUT;
-        if (!s->out)
-            return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", f->lo->graph->name);
-    }
     qrn_cstep *next = a->last + 1 < f->lo->cg->n_steps ? s + 1 : NULL;
     if (next && rounds_in_place(next, s->out[0])) // done already
         qrn_pass_drop(next);

@@ -69,7 +69,10 @@ typedef struct qrn_attention_args {
 } qrn_attention_args;
 
 extern const qrn_family qrn_family_attention; // F32, RAW
-extern const qrn_family qrn_family_gqa;       // F32, F64; in[6] of any integer type
-extern const qrn_family qrn_family_rotary;    // F32, F64; in[3] of any integer type
+// Is there a vector row for a RAW call, on CPUs that have vectors? Without one the separate steps
+// are faster.
+bool qrn_attention_q_works(const qrn_kcall *k);
+extern const qrn_family qrn_family_gqa;    // F32, F64; in[6] of any integer type
+extern const qrn_family qrn_family_rotary; // F32, F64; in[3] of any integer type
 
 #endif

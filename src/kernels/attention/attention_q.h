@@ -13,7 +13,6 @@ uint32_t qrn_attention_q_ref_tasks(const qrn_kcall *k, uint32_t n_threads);
 qrn_status qrn_attention_q_avx512vnni(const qrn_kcall *k);
 qrn_status qrn_attention_q_avx2(const qrn_kcall *k);
 qrn_status qrn_attention_q_neon(const qrn_kcall *k);
-bool qrn_attention_q_works(const qrn_kcall *k);
 uint32_t qrn_attention_q_tasks(const qrn_kcall *k, uint32_t n_threads);
 size_t qrn_attention_q_scratch(const qrn_kcall *k);
 

@@ -31,6 +31,8 @@ static const qt_flag flags[] = {
     {"all-integers", 0, QT_BOOL, NULL, AT(all_integers), NULL, "keep no tensor in fp16"},
     {"float-states", 0, QT_BOOL, NULL, AT(float_states), NULL,
      "keep KV caches (past_X, new_X) in float"},
+    {"state-bits", 0, QT_COUNT, "N", AT(state_bits), NULL,
+     "bits of KV caches (past_X, new_X): 8 (default) or, with a16, 16"},
     {"repair", 0, QT_TEXT, "LIST", AT(repair), NULL,
      "auto (default), none, or a list (docs/quantize.md)"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC for the check (default SM8650)"},
@@ -187,6 +189,11 @@ static int calibrate(qt_quantize_job *j) {
 
 static int plan(qt_quantize_job *j) {
     const qt_quantize_model *from = qt_quantize_calibrated(j);
+    for (size_t i = 0; i < j->n && j->n > 1 && j->scheme.narrow_states; i++) {
+        for (size_t k = 0; k < j->n; k++)
+            qz_plan_narrow_states(j->models[i].graph, j->models[k].graph);
+        qz_plan_narrow_states(j->models[i].graph, from->graph);
+    }
     if (j->all_rows.path && qz_plan_shares(from->graph, &j->scheme) != QRN_OK)
         return failed(from->path, QT_EXIT_REFUSED);
     for (size_t i = 0; i < j->n; i++) {

@@ -18,7 +18,7 @@ typedef struct qt_quantize_options {
     qt_calibration_options run;
     qt_mixed_options mixed;
     const char *output, *calibration, *scheme, *activations, *weights, *method, *soc, *repair;
-    uint64_t block, threads;
+    uint64_t block, threads, state_bits;
     double percentile, float_below;
     bool symmetric, per_tensor, all_integers, float_states, no_check, json, quiet;
 } qt_quantize_options;

@@ -44,6 +44,16 @@ int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
         qt_error("--per-tensor and --block exclude each other");
         return QT_EXIT_USAGE;
     }
+    if (o->state_bits && o->state_bits != s->act_bits && (o->state_bits != 8 || !s->act_bits)) {
+        qt_error("--state-bits %llu: expected 8, or 16 with 16-bit activations",
+                 (unsigned long long)o->state_bits);
+        return QT_EXIT_USAGE;
+    }
+    if (o->state_bits && o->float_states) {
+        qt_error("--state-bits and --float-states exclude each other");
+        return QT_EXIT_USAGE;
+    }
+    s->narrow_states = s->act_bits == 16 && o->state_bits != 16 && !o->float_states;
     if (s->weight_bits == 16 && s->act_bits == 8) {
         qt_error("16-bit weights need 16-bit activations: choose a16w16");
         return QT_EXIT_USAGE;

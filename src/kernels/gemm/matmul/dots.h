@@ -2,10 +2,10 @@
 //
 // Sums of products of a few rows of 16-bit values and quantized values of 8 or 16 bits that are
 // read once, where they lie: for attention on a cache, where packing would take longer than
-// multiplying. All is made signed. Where the second factor has 16 bits, rows are cut into bytes,
-// a = 256 * high + low, so that sums of DEPTH products fit 32 bits; with one of 8 bits they fit as
-// they are. Sums are put together in double, where they stay exact (qrn_dots_fits). Results are
-// those of requant.h to the bit.
+// multiplying. Words are made signed, bytes unsigned. Where the second factor has 16 bits, rows are
+// cut into bytes, a = 256 * high + low, so that sums of DEPTH products fit 32 bits; with one of 8
+// bits they fit as they are. Sums are put together in double, where they stay exact
+// (qrn_dots_fits). Results are those of requant.h to the bit.
 //
 // dots_avx512.h and dots_plain.h each have, for files compiled for an ISA:
 //   qrn_dots_take    row r is at `a`, elements `step` apart
@@ -29,7 +29,8 @@ typedef struct qrn_dots {
     uint32_t planes; // of a row: low and high bytes, or the row as it is
     bool bytes;      // b has 8 bits
     uint16_t a_flip, b_flip;
-    double a_offset, b_offset;      // of values that were made signed
+    double a_offset, b_offset;      // of values that were made signed or unsigned
+    double per_column;              // sums of columns count so much in all results
     double row_term[QRN_DOTS_ROWS]; // what belongs to all results of a row
     qrn_requant out;
     int16_t *a; // [planes * ROWS][row]
@@ -64,14 +65,9 @@ static inline bool qrn_dots_fits(const qrn_view *a, const qrn_view *b, const qrn
         return false;
     qrn_requant r = qrn_requant_of(a, b, 0, c);
     double most = (double)depth * (65536 + fabs((double)a->quant->offset)) *
-                  (65536 + fabs((double)b->quant->offset));
+                  (ldexp(1, (int)qrn_dtypes[b->dtype].bits) + fabs((double)b->quant->offset));
     return depth > 0 && depth <= QRN_DOTS_LONG && most < 0x1p52 &&
            fabs(r.zero_half) + most * fabs(r.m) < 0x1p30;
-}
-
-static inline uint16_t qrn_dots_flip(const qrn_view *v) {
-    bool is_signed = qrn_dtypes[v->dtype].cls == QRN_CLASS_SFIXED;
-    return is_signed ? 0 : (uint16_t)(1u << (qrn_dtypes[v->dtype].bits - 1));
 }
 
 static inline qrn_dots qrn_dots_of(const qrn_view *a, const qrn_view *b, const qrn_view *c,
@@ -79,10 +75,12 @@ static inline qrn_dots qrn_dots_of(const qrn_view *a, const qrn_view *b, const q
     qrn_dots d = {.depth = depth, .out = qrn_requant_of(a, b, 0, c), .a = room};
     d.bytes = qrn_view_elem(b) == 1;
     d.planes = d.bytes ? 1 : 2;
-    d.a_flip = qrn_dots_flip(a);
-    d.b_flip = qrn_dots_flip(b);
-    d.a_offset = (double)a->quant->offset + d.a_flip;
-    d.b_offset = (double)b->quant->offset + d.b_flip;
+    bool a_signed = qrn_dtypes[a->dtype].cls == QRN_CLASS_SFIXED;
+    bool b_signed = qrn_dtypes[b->dtype].cls == QRN_CLASS_SFIXED;
+    d.a_flip = a_signed ? 0 : 0x8000;
+    d.a_offset = d.per_column = (double)a->quant->offset + d.a_flip;
+    d.b_flip = d.bytes ? (b_signed ? 0x80 : 0) : (b_signed ? 0 : 0x8000);
+    d.b_offset = (double)b->quant->offset + (d.bytes ? -(double)d.b_flip : (double)d.b_flip);
     d.row = qrn_dots_row(depth);
     return d;
 }

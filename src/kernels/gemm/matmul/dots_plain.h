@@ -8,14 +8,14 @@
 
 #include <string.h>
 
-// Elements [at, at + n) of b as signed words, and zeros up to `room`.
+// Elements [at, at + n) of b as words, and zeros up to `room`.
 static inline void dots_load(const qrn_dots *d, const void *b, size_t at, size_t n, int16_t *to,
                              size_t room) {
     const uint8_t *bytes = (const uint8_t *)b + at, flip8 = (uint8_t)d->b_flip;
     const uint16_t *words = (const uint16_t *)b + at, flip = d->b_flip;
     if (d->bytes)
         for (size_t i = 0; i < n; i++)
-            to[i] = (int8_t)(bytes[i] ^ flip8);
+            to[i] = (uint8_t)(bytes[i] ^ flip8);
     else
         for (size_t i = 0; i < n; i++)
             to[i] = (int16_t)(words[i] ^ flip);
@@ -37,7 +37,7 @@ static void qrn_dots_take(qrn_dots *d, size_t r, const uint16_t *a, size_t step)
 }
 
 static inline uint16_t dots_result(const qrn_dots *d, double sum, double columns, size_t row) {
-    sum = sum + columns * d->a_offset + d->row_term[row]; // whole numbers below 2^52
+    sum = sum + columns * d->per_column + d->row_term[row]; // whole numbers below 2^52
     return (uint16_t)qrn_requant_clamp(&d->out, floor(fma(sum, d->out.m, d->out.zero_half)));
 }
 
