@@ -3,6 +3,7 @@
 // Statistics of tensors.
 #include "quantizer/stats.h"
 
+#include "base/cpu.h"
 #include "base/mem.h"
 
 #include <math.h>
@@ -104,13 +105,37 @@ static void count(qz_stats *s, const float *x, size_t n, bool all_finite, double
     }
 }
 
-static void count_sizes(qz_stats *s, const float *x, size_t n) {
-    for (size_t i = 0; i<n; i += n> FEW ? EVERY_NTH : 1) {
-        uint32_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        int e = (int)(bits >> 23 & 255) - 127 + 40;
-        if (bits << 1 != 0 && e < 128 + 40)
-            s->sizes[e < 0 ? 0 : e >= QZ_SIZES ? QZ_SIZES - 1 : e]++;
+// Counts of exponents as floats store them; zeros have the least one. Without a branch, as zeros
+// behind a Relu come at random, and with several counters of each, so that equal exponents in a row
+// do not wait for each other.
+typedef struct exponents {
+    uint32_t counts[4][256], zeros;
+} exponents;
+
+static inline void count_exponent(exponents *e, size_t k, float x) {
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    e->counts[k][bits >> 23 & 255]++;
+    e->zeros += bits << 1 == 0;
+}
+
+// Every `step`th of the values from `first` on.
+static void count_exponents(exponents *e, const float *x, size_t n, size_t first, size_t step) {
+    size_t i = first;
+    for (; i + 3 * step < n; i += 4 * step)
+        for (size_t k = 0; k < 4; k++)
+            count_exponent(e, k, x[i + k * step]);
+    for (; i < n; i += step)
+        count_exponent(e, 0, x[i]);
+}
+
+// NaN and infinity, which have the last exponent, are no sizes.
+static void add_sizes(qz_stats *s, const exponents *e) {
+    for (int i = 0; i < 255; i++) {
+        int at = i - 127 + 40;
+        uint64_t n = (uint64_t)e->counts[0][i] + e->counts[1][i] + e->counts[2][i] +
+                     e->counts[3][i] - (i == 0 ? e->zeros : 0);
+        s->sizes[at < 0 ? 0 : at >= QZ_SIZES ? QZ_SIZES - 1 : at] += n;
     }
 }
 
@@ -144,8 +169,9 @@ static inline void compare(lanes *l, int k, float v) {
     l->odd[k] += v * 0;
 }
 
-// Least and largest value, and whether all of them are finite.
-static bool find_extent(const float *restrict x, size_t n, float *least, float *largest) {
+// Least and largest value, and whether all of them are finite; compiled for each vector width.
+static inline __attribute__((always_inline)) bool find_extent_any(const float *restrict x, size_t n,
+                                                                  float *least, float *largest) {
     lanes l;
     size_t i = 0;
     float odd = 0;
@@ -169,6 +195,28 @@ static bool find_extent(const float *restrict x, size_t n, float *least, float *
     return odd == 0;
 }
 
+typedef bool (*find_extent)(const float *x, size_t n, float *least, float *largest);
+
+#define FIND_EXTENT(NAME, ATTRIBUTE)                                                               \
+    ATTRIBUTE static bool NAME(const float *x, size_t n, float *least, float *largest) {           \
+        return find_extent_any(x, n, least, largest);                                              \
+    }
+FIND_EXTENT(find_extent_plain, )
+#if defined(__x86_64__)
+FIND_EXTENT(find_extent_avx2, __attribute__((target("avx2"))))
+FIND_EXTENT(find_extent_avx512, __attribute__((target("avx512f"))))
+#endif
+
+static find_extent find_extent_here(void) {
+#if defined(__x86_64__)
+    if (qrn_cpu_isa() & QRN_ISA_AVX512)
+        return find_extent_avx512;
+    if (qrn_cpu_isa() & QRN_ISA_AVX2)
+        return find_extent_avx2;
+#endif
+    return find_extent_plain;
+}
+
 static void look_at_each(extent *e, const float *x, size_t n) {
     for (size_t i = 0; i < n; i++) {
         float v = x[i];
@@ -188,11 +236,15 @@ static void look_at_each(extent *e, const float *x, size_t n) {
 }
 
 // Most blocks hold plain numbers alone; only others are looked at one by one.
-static void look(extent *e, const float *x, size_t n) {
+static void look(qz_stats *s, extent *e, const float *x, size_t n) {
+    const find_extent find = find_extent_here();
+    const size_t step = n > FEW ? EVERY_NTH : 1;
+    exponents few = {0};
     for (size_t at = 0, m; at < n; at += m) {
         float low, high;
         m = n - at < BLOCK ? n - at : BLOCK;
-        bool plain = find_extent(x + at, m, &low, &high);
+        bool plain = find(x + at, m, &low, &high);
+        count_exponents(&few, x + at, m, (step - at % step) % step, step);
         if (!plain || (double)low <= QZ_MASKED) {
             look_at_each(e, x + at, m);
             continue;
@@ -202,12 +254,12 @@ static void look(extent *e, const float *x, size_t n) {
         e->above = low < e->above ? low : e->above;
         e->finite += m;
     }
+    add_sizes(s, &few);
 }
 
 void qz_stats_add(qz_stats *s, const float *x, size_t n) {
     extent e = {.low = INFINITY, .high = -INFINITY, .above = INFINITY};
-    look(&e, x, n);
-    count_sizes(s, x, n);
+    look(s, &e, x, n);
     s->n_nan += e.bad;
     s->n_masked += e.masked;
     if ((double)e.above < s->above)

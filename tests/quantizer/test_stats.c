@@ -162,6 +162,31 @@ static void tiny_values_keep_their_sign(void **state) {
     qz_stats_free(&late);
 }
 
+// Sizes against frexp: zeros, NaN and infinity have none; of many values every 17th counts.
+static void sizes_are_powers_of_two(void **state) {
+    (void)state;
+    static const float odd[] = {0, -0.0f, NAN, INFINITY, -INFINITY, 1e-42f, -1e-13f, 3e38f, 1};
+    for (size_t n = 3; n < N; n = n * 7 / 2 + 1) {
+        uint64_t want[QZ_SIZES] = {0};
+        qz_stats s;
+        fill((unsigned)n);
+        for (size_t i = 0; i < n; i += 3)
+            values[i] = odd[i / 3 % 9];
+        for (size_t i = 0; i<n; i += n> 4096 ? QZ_SIZES_STEP : 1) {
+            int e;
+            frexp((double)values[i], &e); // [2^(e-1), 2^e)
+            e = e - 1 + 40;
+            if (isfinite(values[i]) && values[i] != 0)
+                want[e < 0 ? 0 : e >= QZ_SIZES ? QZ_SIZES - 1 : e]++;
+        }
+        assert_int_equal(qz_stats_init(&s, false), QRN_OK);
+        qz_stats_add(&s, values, n);
+        for (int i = 0; i < QZ_SIZES; i++)
+            assert_int_equal(s.sizes[i], want[i]);
+        qz_stats_free(&s);
+    }
+}
+
 static void a_percentile_leaves_that_share_outside(void **state) {
     (void)state;
     fill(4);
@@ -215,6 +240,7 @@ int main(void) {
         cmocka_unit_test(numbers_that_are_none_are_counted_apart),
         cmocka_unit_test(every_value_is_looked_at),
         cmocka_unit_test(tiny_values_keep_their_sign),
+        cmocka_unit_test(sizes_are_powers_of_two),
         cmocka_unit_test(a_percentile_leaves_that_share_outside),
         cmocka_unit_test(the_least_error_is_less_than_that_of_the_whole_range),
     };
