@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+#include "quantizer/weights.h"
+
 #include <string.h>
 
 qz_value *qz_find(const qz_graph *g, const char *name) {
@@ -188,6 +190,7 @@ void qz_graph_destroy(qz_graph *g) {
             qz_patches_free(p);
     }
     qrn_free(g->values);
+    qz_constants_clear(&g->rounded);
     qrn_strmap_clear(&g->by_name);
     qrn_arena_destroy(g->arena);
     qrn_free(g);

@@ -59,6 +59,8 @@ typedef struct qz_graph {
     qrn_strmap by_name;
     qz_value **values; // in the order in which they were met
     uint32_t n_values, cap_values;
+    bool keeps_rounded; // for a search that writes the graph often with one scheme ...
+    qrn_strmap rounded; // ... weights in integers, qz_constant by name, axis, bits and block
 } qz_graph;
 
 // Fails in one line for models that cannot be quantized: quantized already, with nested graphs or

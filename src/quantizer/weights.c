@@ -28,6 +28,15 @@ void qz_constant_free(qz_constant *c) {
     *c = (qz_constant){0};
 }
 
+void qz_constants_clear(qrn_strmap *m) {
+    for (uint32_t i = 0; i < m->cap; i++)
+        if (m->slots[i].key) {
+            qz_constant_free(m->slots[i].value);
+            qrn_free(m->slots[i].value);
+        }
+    qrn_strmap_clear(m);
+}
+
 static float at(const qz_value *v, size_t i) {
     float x;
     memcpy(&x, (const char *)v->data + i * sizeof x, sizeof x); // may be unaligned

@@ -20,7 +20,8 @@ typedef struct qz_constant {
     double before, after; // squared errors of results, by plain and by adaptive rounding
 } qz_constant;
 
-void qz_constant_free(qz_constant *c); // a cleared one is fine
+void qz_constant_free(qz_constant *c);  // a cleared one is fine
+void qz_constants_clear(qrn_strmap *m); // of constants from qrn_calloc
 
 // The second operand of a matmul or convolution `n`, signed and symmetric. 4-bit weights get the
 // scale with the least squared error of their channel or block; others reach their largest value.

@@ -229,12 +229,10 @@ static void put_model(ox_writer *model, const qz_writing *w, ox_writer *graph) {
 }
 
 static void release(qz_writing *w) {
-    for (uint32_t i = 0; i < w->scales.cap; i++)
-        if (w->scales.slots[i].key) {
-            qz_constant_free(w->scales.slots[i].value);
-            qrn_free(w->scales.slots[i].value);
-        }
-    qrn_strmap_clear(&w->scales);
+    if (w->g->keeps_rounded) // they are the graph's
+        qrn_strmap_clear(&w->scales);
+    else
+        qz_constants_clear(&w->scales);
     qrn_strmap_clear(&w->made);
     ox_writer_free(&w->nodes);
     ox_writer_free(&w->constants);

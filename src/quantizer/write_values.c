@@ -310,6 +310,43 @@ static void note_rounding(qz_writing *w, const qz_constant *c) {
         w->report.gain_db += 10 * log10(c->before / (c->after > 0 ? c->after : c->before));
 }
 
+static qrn_status round_weight(const qz_writing *w, const qz_value *v, const ox_node *n,
+                               const qz_scheme *scheme, qz_constant **out) {
+    const qz_inputs in = qz_inputs_of(w->g, n);
+    qz_constant *c = qrn_calloc(sizeof *c);
+    if (!c)
+        return no_memory();
+    qrn_status s = v->given ? qz_quantize_given(v, n, c) : qz_quantize_weight(v, n, scheme, &in, c);
+    if (s == QRN_OK) {
+        *out = c;
+        return QRN_OK;
+    }
+    qz_constant_free(c);
+    qrn_free(c);
+    return s;
+}
+
+// Rounding takes longer than all else of a search: each weight is rounded once for each width.
+static qrn_status round_once(const qz_writing *w, const qz_value *v, const ox_node *n,
+                             const char *name, const qz_scheme *scheme, qz_constant **out) {
+    char suffix[32];
+    snprintf(suffix, sizeof suffix, "/%u/%u", scheme->weight_bits, scheme->block);
+    size_t head = strlen(name), tail = strlen(suffix) + 1;
+    char *key = qrn_arena_alloc(w->g->arena, head + tail);
+    if (!key)
+        return no_memory();
+    memcpy(key, name, head);
+    memcpy(key + head, suffix, tail);
+    if ((*out = qrn_strmap_get(&w->g->rounded, key)))
+        return QRN_OK;
+    QRN_TRY(round_weight(w, v, n, scheme, out));
+    if (qrn_strmap_put(&w->g->rounded, key, *out))
+        return QRN_OK;
+    qz_constant_free(*out);
+    qrn_free(*out);
+    return no_memory();
+}
+
 // A weight by the node that reads it; another node with other axes gets its own.
 static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n, const char **name,
                              const qz_constant **kept) {
@@ -321,10 +358,6 @@ static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n,
         return no_memory();
     if ((*kept = qrn_strmap_get(&w->scales, *name)))
         return QRN_OK;
-    qz_constant *c = qrn_calloc(sizeof *c);
-    if (!c)
-        return no_memory();
-    const qz_inputs in = qz_inputs_of(w->g, n);
     qz_scheme scheme = *w->scheme;
     if (v->set_bits)
         scheme.weight_bits = v->set_bits;
@@ -332,20 +365,23 @@ static qrn_status put_weight(qz_writing *w, const qz_value *v, const ox_node *n,
         scheme.weight_bits = 8;
         scheme.block = 0;
     }
-    qrn_status s =
-        v->given ? qz_quantize_given(v, n, c) : qz_quantize_weight(v, n, &scheme, &in, c);
+    bool keeps = w->g->keeps_rounded;
+    qz_constant *c;
+    QRN_TRY(keeps ? round_once(w, v, n, *name, &scheme, &c) : round_weight(w, v, n, &scheme, &c));
     note_rounding(w, c);
-    if (s == QRN_OK)
-        s = put_scaled(w, v, c, *name);
-    qrn_free(c->data);
-    c->data = NULL;
-    if (s != QRN_OK || !qrn_strmap_put(&w->scales, *name, c)) {
+    qrn_status s = put_scaled(w, v, c, *name);
+    if (!keeps) {
+        qrn_free(c->data);
+        c->data = NULL;
+    }
+    if (s == QRN_OK && !qrn_strmap_put(&w->scales, *name, c))
+        s = no_memory();
+    if (s != QRN_OK && !keeps) {
         qz_constant_free(c);
         qrn_free(c);
-        return s != QRN_OK ? s : no_memory();
     }
-    *kept = c;
-    return QRN_OK;
+    *kept = s == QRN_OK ? c : NULL;
+    return s;
 }
 
 // Are the values of a weight integers for that node?

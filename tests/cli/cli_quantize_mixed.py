@@ -194,3 +194,25 @@ def test_16_bits_in_a_search_are_as_good_as_the_scheme(tmp_path):
     ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "--mixed", "--schemes",
        "a8w8,a16w8", "--min-sqnr", "40", "-o", tmp_path / "q.onnx")
     assert sqnr(tmp_path / "q.onnx", tmp_path / "net.onnx", data) > 40
+
+
+def integers(path):
+    return {i.name: (i.data_type, nh.to_array(i).tobytes())
+            for i in onnx.load(path).graph.initializer if i.data_type in (T.INT8, T.INT4)}
+
+
+def test_weights_are_rounded_as_by_a_scheme_of_their_width(tmp_path):
+    np.savez(tmp_path / "data.npz", x=net(tmp_path / "net.onnx"))
+    flags = ("--repair", "adaround", "--no-check", "--quiet")
+    plain = {}
+    for scheme in ("a16w8", "a16w4"):
+        ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "-s", scheme, *flags,
+           "-o", tmp_path / f"{scheme}.onnx")
+        for name, (kind, data) in integers(tmp_path / f"{scheme}.onnx").items():
+            plain[name, kind] = data
+    ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "--mixed", "--schemes",
+       "a8w4,a16w8", "--budget-ms", "0.2", *flags, "-o", tmp_path / "mixed.onnx")
+    mixed = integers(tmp_path / "mixed.onnx")
+    assert len(mixed) == LAYERS and {kind for kind, _ in mixed.values()} == {T.INT8, T.INT4}
+    for name, (kind, data) in mixed.items():
+        assert data == plain[name, kind], name

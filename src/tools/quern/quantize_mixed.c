@@ -384,6 +384,7 @@ int qt_mixed_search(const qt_mixed_task *task) {
         qt_error("%s: %s", task->path, qrn_message());
         code = QT_EXIT_FAILURE;
     }
+    task->graph->keeps_rounded = true;
     struct sigaction mine = {.sa_handler = on_interrupt}, before;
     interrupted = 0;
     sigaction(SIGINT, &mine, &before);
