@@ -44,6 +44,17 @@ def test_shapes_settle_what_a_model_leaves_open(tmp_path, kind):
     refuses(REFUSED, "compile", net, "-o", tmp_path / "n.bin", "--soc", "SM8650", says=hint)
 
 
+def test_a_whole_shape_counts_for_more_than_a_name(tmp_path):
+    """Real exporters give dimensions of two sizes in two inputs one name."""
+    net = model(tmp_path / "net.onnx", [h.make_node("MatMul", ["x", "w"], ["y"])],
+                {"x": (T.FLOAT, ["n", "m"]), "w": (T.FLOAT, ["n", "m"])}, {"y": (T.FLOAT, None)})
+    shapes = ["--shape", "x=2,3", "--shape", "w=3,5"]
+    ok("run", net, "--random", *shapes, "-o", tmp_path)
+    assert np.load(tmp_path / "output_0.npy").shape == (2, 5)
+    refuses(USAGE, "run", net, "--random", *shapes, "--shape", "x=3,3",
+            says="dimension 0 of input 'x' is 2, found 3")
+
+
 def test_every_command_has_the_flag(tmp_path):
     net, flags = conv(tmp_path / "net.onnx", (None, 3, None, None)), ["--shape", "x=2,3,6,5"]
     assert ok_json("check", net, *flags, "--json")["accepted"] == 2

@@ -68,7 +68,15 @@ def branches():
     shapes = node("If", "c", "y", then_branch=graph([node("Identity", "x", "t")], outputs=["t"]),
                   else_branch=plain)
     yield case("if_different_shapes", shapes, {"x": x, "c": np.array(True)},
-               refusal="different types or shapes")
+               refusal="output 'y' is float32[2,3,5,5] from the then branch ('t') but float32[")
+    # Exporters mix scalars and tensors of one element.
+    one = graph([node("ReduceSum", "x", "t", keepdims=0)], outputs=["t"])
+    two = graph([node("ReduceMax", "x a", "m", keepdims=0), node("Reshape", "m b", "o")],
+                outputs=["o"], constants={"a": ints(0, 1, 2, 3), "b": ints(1)})
+    for c in (True, False):
+        yield case(f"if_one_element_{c}", [
+            node("If", "c", "i", then_branch=one, else_branch=two), node("Add", "x i", "y")],
+            {"x": x, "c": np.array(c)})
 
 
 def invalid_branches():

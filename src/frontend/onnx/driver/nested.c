@@ -43,6 +43,35 @@ qrn_status ox_give(ox_import *im, const ox_node *n, uint32_t i, const ox_val *x)
     return i < n->n_out && n->out[i][0] ? ox_bind(im, n->out[i], x) : QRN_OK;
 }
 
+bool ox_same_form(const ox_val *a, const ox_val *b) {
+    return a->kind == OX_TENSOR && b->kind == OX_TENSOR && a->type == b->type &&
+           a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
+}
+
+const char *ox_form_text(const ox_val *v, char text[OX_FORM_BYTES]) {
+    int n = snprintf(text, OX_FORM_BYTES, "%s[",
+                     v->kind == OX_TENSOR ? ox_type_name(v->type) : "sequence");
+    for (uint32_t i = 0; i < v->rank && n < OX_FORM_BYTES; i++)
+        n += snprintf(text + n, (size_t)(OX_FORM_BYTES - n), "%s%u", i ? "," : "", v->dims[i]);
+    if (n < OX_FORM_BYTES)
+        snprintf(text + n, (size_t)(OX_FORM_BYTES - n), "]");
+    return text;
+}
+
+qrn_status ox_bind_ranked(ox_import *im, const ox_val *x, uint32_t rank, const char **name) {
+    static const int64_t ones[OX_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1};
+    if (!(*name = ox_new_name(im)))
+        return ox_no_memory(im);
+    QRN_TRY(ox_bind(im, *name, x));
+    if (x->kind != OX_TENSOR || x->rank == rank || ox_count(x) != 1)
+        return QRN_OK;
+    const char *in[] = {*name, NULL}, *out = NULL;
+    QRN_TRY(ox_bind_ints(im, 1, ones, rank, &in[1]));
+    QRN_TRY(ox_make(im, "Reshape", in, 2, NULL, 0, &out));
+    *name = out;
+    return QRN_OK;
+}
+
 const char *ox_new_name(ox_import *im) {
     char text[32];
     snprintf(text, sizeof text, "<%u>", im->n_made++);

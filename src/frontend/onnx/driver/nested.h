@@ -31,6 +31,13 @@ qrn_status ox_bind_const(ox_import *im, int type, uint32_t rank, const uint32_t 
                          const void *data, const char **name);
 qrn_status ox_bind_ints(ox_import *im, uint32_t rank, const int64_t *values, uint32_t count,
                         const char **name);
+// Have both one type and shape?
+bool ox_same_form(const ox_val *a, const ox_val *b);
+// x under a new name; of one element, it gets this rank. Exporters mix scalars and [1].
+qrn_status ox_bind_ranked(ox_import *im, const ox_val *x, uint32_t rank, const char **name);
+// "float32[2,3]", for messages.
+#define OX_FORM_BYTES 128
+const char *ox_form_text(const ox_val *v, char text[OX_FORM_BYTES]);
 // A name that nobody has.
 const char *ox_new_name(ox_import *im);
 

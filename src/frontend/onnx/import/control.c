@@ -37,11 +37,6 @@ static qrn_status take_branch(ox_import *im, const ox_node *n, const ox_graph *g
     return give_all(im, n, g, scope);
 }
 
-static bool same_form(const ox_val *a, const ox_val *b) {
-    return a->kind == OX_TENSOR && b->kind == OX_TENSOR && a->type == b->type &&
-           a->rank == b->rank && memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) == 0;
-}
-
 // Both branches at their scopes. A branch that breaks a rule of shapes at these sizes is one that
 // the model cannot take: *only is the other one, else NULL.
 static qrn_status run_both(ox_import *im, const ox_node *n, const ox_graph *const g[2],
@@ -62,28 +57,38 @@ static qrn_status run_both(ox_import *im, const ox_node *n, const ox_graph *cons
     return QRN_OK;
 }
 
+// Output i of either branch, by the condition.
+static qrn_status choose_output(ox_import *im, const ox_node *n, uint32_t i,
+                                const ox_graph *const g[2], ox_scope *const scope[2]) {
+    const ox_info *declared = &g[0]->outputs[i];
+    const char *in[] = {n->in[0], NULL, NULL}, *out = n->out[i];
+    const ox_val *v[2];
+    for (int k = 0; k < 2; k++) {
+        v[k] = branch_output(g[k], scope[k], i);
+        uint32_t rank = declared->has_shape ? declared->rank : v[0]->rank;
+        QRN_TRY(ox_bind_ranked(im, v[k], rank, &in[1 + k]));
+        v[k] = ox_scope_find(im->scope, in[1 + k]);
+    }
+    char form[2][OX_FORM_BYTES];
+    if (!ox_same_form(v[0], v[1]))
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "its condition '%s' comes at run time, and output '%s' is %s from the then "
+                       "branch ('%s') but %s from the else branch ('%s'); make the condition "
+                       "constant, or give both branches one shape",
+                       n->in[0], n->out[i], ox_form_text(v[0], form[0]), g[0]->outputs[i].name,
+                       ox_form_text(v[1], form[1]), g[1]->outputs[i].name);
+    return ox_make(im, "Where", in, 3, NULL, 0, &out);
+}
+
 static qrn_status choose(ox_import *im, const ox_node *n, const ox_graph *yes, const ox_graph *no) {
     ox_scope *scope[2];
     const ox_graph *only;
     QRN_TRY(run_both(im, n, (const ox_graph *const[]){yes, no}, scope, &only));
     if (only)
         return give_all(im, n, only, scope[only == no]);
-    for (uint32_t i = 0; i < n->n_out; i++) {
-        const ox_val *a = branch_output(yes, scope[0], i), *b = branch_output(no, scope[1], i);
-        if (!n->out[i][0])
-            continue;
-        if (!same_form(a, b))
-            return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                           "its condition comes at run time and the branches give output %u in "
-                           "different types or shapes; make the condition constant",
-                           i);
-        const char *in[] = {n->in[0], ox_new_name(im), ox_new_name(im)}, *out = n->out[i];
-        if (!in[1] || !in[2])
-            return ox_no_memory(im);
-        QRN_TRY(ox_bind(im, in[1], a));
-        QRN_TRY(ox_bind(im, in[2], b));
-        QRN_TRY(ox_make(im, "Where", in, 3, NULL, 0, &out));
-    }
+    for (uint32_t i = 0; i < n->n_out; i++)
+        if (n->out[i][0])
+            QRN_TRY(choose_output(im, n, i, (const ox_graph *const[]){yes, no}, scope));
     return QRN_OK;
 }
 

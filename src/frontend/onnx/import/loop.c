@@ -93,13 +93,17 @@ static int known_bool(const ox_import *im, const char *name) {
 // After a round of a loop that may have ended: values stay as they were.
 static qrn_status keep_old(ox_import *im, const loop *l, const char *active, const char **fresh) {
     for (uint32_t i = 0; i < l->n_state; i++) {
-        const ox_val *a = ox_scope_find(im->scope, fresh[i]);
         const ox_val *b = ox_scope_find(im->scope, l->state[i]);
-        const char *in[] = {active, fresh[i], l->state[i]};
-        if (a->kind != OX_TENSOR || b->kind != OX_TENSOR || a->type != b->type ||
-            a->rank != b->rank || memcmp(a->dims, b->dims, a->rank * sizeof *a->dims) != 0)
+        const char *in[] = {active, NULL, l->state[i]};
+        char form[2][OX_FORM_BYTES];
+        QRN_TRY(ox_bind_ranked(im, ox_scope_find(im->scope, fresh[i]), b->rank, &in[1]));
+        const ox_val *a = ox_scope_find(im->scope, in[1]);
+        if (!ox_same_form(a, b))
             return ox_fail(im, l->n, QRN_E_UNSUPPORTED,
-                           "its end is known at run time only, and its values change their shape");
+                           "its end is known at run time only, and its value %u ('%s') changes "
+                           "from %s to %s in round %u",
+                           i, l->n->in[i + 2], ox_form_text(b, form[1]), ox_form_text(a, form[0]),
+                           l->rounds);
         fresh[i] = NULL;
         QRN_TRY(ox_make(im, "Where", in, 3, NULL, 0, &fresh[i]));
     }

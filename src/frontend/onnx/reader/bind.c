@@ -23,7 +23,8 @@ static uint32_t set_symbol(ox_info *inputs, uint32_t n, const char *symbol, int6
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t d = 0; inputs[i].has_shape && d < inputs[i].rank; d++)
             if (inputs[i].symbols[d] && strcmp(inputs[i].symbols[d], symbol) == 0) {
-                inputs[i].dims[d] = size;
+                if (!inputs[i].given)
+                    inputs[i].dims[d] = size;
                 found++;
             }
     return found;
@@ -54,7 +55,8 @@ qrn_status ox_bind_dim(ox_model *m, uint32_t input, uint32_t d, int64_t size) {
     return QRN_OK;
 }
 
-// Some exporters give dimensions of different sizes one name.
+// Some exporters give dimensions of different sizes one name, in one input and in several; so a
+// whole shape counts for more than a name.
 static bool means_one_size(const ox_info *x, uint32_t d) {
     for (uint32_t i = 0; i < x->rank; i++)
         if (x->symbols[i] && strcmp(x->symbols[i], x->symbols[d]) == 0 && x->dims[i] != x->dims[d])
@@ -77,11 +79,12 @@ qrn_status ox_bind_shape(ox_model *m, uint32_t input, uint32_t rank, const int64
         return QRN_FAIL(QRN_E_SHAPE, "input '%s' has %u dimensions, found %u", x->name, x->rank,
                         rank);
     for (uint32_t d = 0; d < rank; d++) {
-        if (x->dims[d] >= 0 && x->dims[d] != dims[d])
+        if (x->dims[d] >= 0 && x->dims[d] != dims[d] && (!x->symbols[d] || x->given))
             return QRN_FAIL(QRN_E_SHAPE, "dimension %u of input '%s' is %lld, found %lld", d,
                             x->name, (long long)x->dims[d], (long long)dims[d]);
         x->dims[d] = dims[d];
     }
+    x->given = true;
     for (uint32_t d = 0; d < rank; d++)
         if (x->symbols[d] && means_one_size(x, d))
             set_symbol(inputs, m->graph->n_inputs, x->symbols[d], dims[d]);

@@ -123,6 +123,7 @@ typedef struct ox_info {
     bool has_shape;
     uint32_t rank;
     int64_t dims[OX_MAX_RANK];        // -1: symbolic or unknown
+    bool given;                       // ox_bind_shape: names that it shares do not change it
     const char *symbols[OX_MAX_RANK]; // name of a symbolic dimension, or NULL
     const ox_enc *enc;                // as in ox_tensor
 } ox_info;
