@@ -139,6 +139,24 @@ def sampling():
                {"t": theta, "s": ints(2, 3, 4, 5)}, refusal="must be constant")
 
 
+def run_time_sizes():
+    """Sizes that follow from shapes are constant; those that follow from values are not."""
+    x, like = rand(1, 2, 5, 4), rand(1, 2, 8, 6)
+    resize = node("Resize", "x - - n", "y", mode="linear")
+    yield case("resize_like", [
+        node("Shape", "x", "s"), node("Slice", "s zero two", "nc"), node("Shape", "l", "t"),
+        node("Slice", "t two four", "hw"), node("Concat", "nc hw", "n", axis=0), resize],
+        {"x": x, "l": like}, constants={"zero": ints(0), "two": ints(2), "four": ints(4)},
+        tol=1e-4)
+    yield case("resize_by_values", [
+        node("ReduceMax", "x", "m", keepdims=0), node("Cast", "m", "i", to=7),
+        node("Add", "i base", "n"), resize], {"x": x}, constants={"base": ints(1, 2, 8, 6)},
+        refusal="must be constant: sizes; it is computed at run time from 'x'")
+    yield case("resize_by_input", node("Resize", "x - f", "y"),
+               {"x": x, "f": floats(1, 1, 2, 2)},
+               refusal="input 2 ('f') must be constant: scales; it comes at run time")
+
+
 def max_roi_pool(x, rois, size, scale):
     """Whole pixels, as ONNX Runtime does it."""
     out = np.zeros((len(rois), x.shape[1], *size), np.float32)
@@ -333,5 +351,5 @@ def units():
 
 def cases():
     for make in (resize_modes, resize_forms, old_resize, sampling, regions, crops, suppression,
-                 signals, context, units):
+                 signals, context, units, run_time_sizes):
         yield from make()

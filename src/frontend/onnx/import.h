@@ -179,6 +179,8 @@ typedef struct ox_importer {
 qrn_status ox_fail(const ox_import *im, const ox_node *n, qrn_status s, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
+// Fails: input i of a node, which says `what`, must be constant; says what it is computed from.
+qrn_status ox_needs_constant(const ox_import *im, const ox_node *n, uint32_t i, const char *what);
 void ox_note(const ox_import *im, const ox_node *n, const char *what, const char *why);
 
 int64_t ox_version(const ox_import *im, const ox_node *n); // version of the node's domain

@@ -45,6 +45,40 @@ static void forget_unit(ox_import *im, ox_val *v) {
     }
 }
 
+// The graph input that a value is computed from, by the first inputs that are not constant.
+static const char *origin(const ox_import *im, const char *name) {
+    for (int depth = 0; depth < 256; depth++) {
+        const ox_val *v = ox_scope_find(im->scope, name);
+        const ox_node *maker = v ? v->maker : NULL;
+        if (!maker || maker->n_in == 0)
+            return name;
+        uint32_t i = 0;
+        for (; i < maker->n_in; i++) {
+            const ox_val *in = maker->in[i][0] ? ox_scope_find(im->scope, maker->in[i]) : NULL;
+            if (in && !in->data)
+                break;
+        }
+        if (i == maker->n_in)
+            return name;
+        name = maker->in[i];
+    }
+    return name;
+}
+
+qrn_status ox_needs_constant(const ox_import *im, const ox_node *n, uint32_t i, const char *what) {
+    const char *from = origin(im, n->in[i]);
+    if (strcmp(from, n->in[i]) == 0)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "input %u ('%s') must be constant: %s; it comes at run time, and QNN graphs "
+                       "have fixed shapes",
+                       i, n->in[i], what);
+    return ox_fail(
+        im, n, QRN_E_UNSUPPORTED,
+        "input %u ('%s') must be constant: %s; it is computed at run time from '%s', and "
+        "QNN graphs have fixed shapes",
+        i, n->in[i], what, from);
+}
+
 void ox_note(const ox_import *im, const ox_node *n, const char *what, const char *why) {
     if (im->opt->note)
         im->opt->note(im->opt->note_ctx, n, what, why);

@@ -94,8 +94,12 @@ qrn_status ox_ints_of(const ox_import *im, const ox_node *n, const char *attr, i
     if (input >= 0 && (uint32_t)input < n->n_in && n->in[input][0]) {
         if (ox_const_ints(im, n, (uint32_t)input, dst, max, count))
             return QRN_OK;
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "input %d ('%s') must be constant: %s", input,
-                       n->in[input], attr);
+        const ox_val *v = input_val(im, n, (uint32_t)input);
+        if (v && v->data)
+            return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                           "input %d ('%s', %s) must be a list of at most %u whole numbers", input,
+                           n->in[input], attr, max);
+        return ox_needs_constant(im, n, (uint32_t)input, attr);
     }
     const ox_attr *a = ox_attr_find(n, attr);
     if (a && a->type == OX_ATTR_INT) {

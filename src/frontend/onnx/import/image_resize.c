@@ -79,9 +79,11 @@ static qrn_status read_floats(ox_import *im, const ox_node *n, uint32_t i, const
     *count = 0;
     if (!v || (v->rank == 1 && v->dims[0] == 0))
         return QRN_OK;
-    if (!v->data || v->type != OX_F32 || v->rank != 1 || v->dims[0] > max)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED, "%s ('%s') must be a constant list of floats",
-                       what, v->name);
+    if (!v->data)
+        return ox_needs_constant(im, n, i, what);
+    if (v->type != OX_F32 || v->rank != 1 || v->dims[0] > max)
+        return ox_fail(im, n, QRN_E_UNSUPPORTED, "%s ('%s') must be a list of at most %u floats",
+                       what, v->name, max);
     *count = v->dims[0];
     memcpy(dst, v->data, *count * sizeof *dst);
     return QRN_OK;
