@@ -19,11 +19,6 @@ typedef struct writing {
     bool *used; // by a tensor of a graph
 } writing;
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static bool is_model(const char *path) {
     const char *dot = strrchr(path, '.');
     return dot && strcmp(dot, ".onnx") == 0;
@@ -61,7 +56,7 @@ static int new_value(const writing *w, const qc_tensor *t, Qnn_Tensor_t *out, vo
         return QT_EXIT_INPUT;
     }
     if (!(*data = malloc(qc_tensor_bytes(t) ? qc_tensor_bytes(t) : 1)))
-        return no_memory();
+        return qt_no_memory();
     if (qt_to_qnn(name, a, t->t.v1.dataType, *data) != QRN_OK) {
         qt_error("%s: %s", w->path, qrn_message());
         return QT_EXIT_INPUT;
@@ -82,7 +77,7 @@ static int update_graph(const writing *w, const ox_result *g) {
     Qnn_Tensor_t *tensors = calloc(n, sizeof *tensors);
     const Qnn_Tensor_t **list = calloc(n, sizeof *list);
     void **data = calloc(n, sizeof *data);
-    int code = tensors && list && data ? QT_EXIT_OK : no_memory();
+    int code = tensors && list && data ? QT_EXIT_OK : qt_no_memory();
     for (uint32_t i = 0; i < n && code == QT_EXIT_OK; i++) {
         list[i] = &tensors[i];
         code = new_value(w, g->updatable[i], &tensors[i], &data[i]);
@@ -119,7 +114,7 @@ static int write_section(const qc_client *c, const char *path) {
         return refused(path);
     void *data = malloc(size ? size : 1);
     if (!data)
-        return no_memory();
+        return qt_no_memory();
     QnnContext_Buffer_t buffer = raw_buffer(data, size);
     int code = QT_EXIT_OK;
     if (qc_check(c,
@@ -212,7 +207,7 @@ int qt_adapter_write(qc_client *c, const ox_result *const *graphs, size_t n_grap
     writing w = {.client = c, .path = path};
     int code = read_values(&w, graphs, n_graphs);
     if (code == QT_EXIT_OK && !(w.used = calloc(w.values.n + 1, sizeof *w.used)))
-        code = no_memory();
+        code = qt_no_memory();
     for (size_t i = 0; i < n_graphs && code == QT_EXIT_OK; i++)
         code = update_graph(&w, graphs[i]);
     if (code == QT_EXIT_OK)

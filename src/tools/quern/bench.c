@@ -52,11 +52,6 @@ static int fail(int code) {
     return code;
 }
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static int prepare(qt_bench_run *b, const qt_list *args) {
     int code = qt_subject_open(b->path, &b->opt->in, &b->subject);
     if (code == QT_EXIT_OK)
@@ -67,7 +62,7 @@ static int prepare(qt_bench_run *b, const qt_list *args) {
     b->arrays = calloc(b->in.n_ports + 1, sizeof *b->arrays);
     if (!shapes || !b->arrays) {
         free(shapes);
-        return no_memory();
+        return qt_no_memory();
     }
     if (qt_inputs_load(&b->in, 0, b->arrays) != QRN_OK) {
         free(shapes);
@@ -124,7 +119,7 @@ static int measure(qt_bench_run *b) {
             return fail(QT_EXIT_FAILURE);
         now = qt_now_ms();
         if (!note_run(b, now - t0))
-            return no_memory();
+            return qt_no_memory();
         if (o->runs)
             qt_progress("measuring", b->n_runs, limit);
         else
@@ -214,7 +209,7 @@ static int profile(qt_bench_run *b) {
         else if (qc_check(c, c->qnn.profileGetEvents(g->profile, &ids, &n), "profileGetEvents") ==
                      QRN_OK &&
                  !read_events(b, ids, n, i))
-            code = no_memory();
+            code = qt_no_memory();
         qt_ops_end_run(&b->ops);
     }
     c->qnn.profileFree(g->profile);
@@ -311,7 +306,7 @@ static int measure_all(qt_bench_run *b) {
     if (code == QT_EXIT_OK)
         code = profile(b);
     if (code == QT_EXIT_OK && b->ops.failed)
-        code = no_memory();
+        code = qt_no_memory();
     if (code == QT_EXIT_OK && b->opt->per_op && !b->interrupted)
         qt_peaks_measure(threads_of(b->opt), &b->peaks);
     return code == QT_EXIT_OK ? qt_bench_report(b) : code;
@@ -326,7 +321,8 @@ static int run(const void *options, const qt_list *args) {
     const qt_watch watch = {&b.ops, qt_ops_add_node, qt_ops_add_line};
     int code = check_options(&o);
     if (code == QT_EXIT_OK && o.per_op) {
-        code = qt_ops_init(&b.ops) && qt_ask_verbose("dispatch,threads") ? QT_EXIT_OK : no_memory();
+        code =
+            qt_ops_init(&b.ops) && qt_ask_verbose("dispatch,threads") ? QT_EXIT_OK : qt_no_memory();
         o.backend.watch = &watch;
     }
     if (code == QT_EXIT_OK)

@@ -9,6 +9,7 @@
 #include "tools/quern/llm_files.h"
 #include "tools/quern/llm_graphs.h"
 #include "tools/quern/output.h"
+#include "tools/quern/report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -97,13 +98,7 @@ static void on_interrupt(int sig) {
 static bool is_over(void *ctx) { return interrupted || ((const job *)ctx)->failed; }
 
 static int failed(qrn_status s, int code) {
-    qt_error("%s", qrn_message());
-    return s == QRN_E_MEM ? QT_EXIT_FAILURE : code;
-}
-
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
+    return qt_failed(NULL, s == QRN_E_MEM ? QT_EXIT_FAILURE : code);
 }
 
 // --- the model
@@ -152,7 +147,7 @@ static int apply_adapters(job *j, uint32_t n) {
         if ((later ? strtoull(colon + 1, NULL, 10) : 0) != n)
             continue;
         char *path = later ? strndup(text, (size_t)(colon - text)) : strdup(text);
-        int code = path ? qt_llm_graphs_apply(j->graphs, path) : no_memory();
+        int code = path ? qt_llm_graphs_apply(j->graphs, path) : qt_no_memory();
         free(path);
         if (code != QT_EXIT_OK)
             return code;
@@ -170,7 +165,7 @@ static int add_message(job *j, const char *role, const char *text, size_t n) {
     }
     char *copy = strndup(text, n);
     if (!copy)
-        return no_memory();
+        return qt_no_memory();
     j->owned[j->n_messages] = copy;
     j->messages[j->n_messages++] = (ql_message){role, copy};
     return QT_EXIT_OK;
@@ -417,7 +412,7 @@ static int run(const void *options, const qt_list *args) {
         return QT_EXIT_FAILURE;
     job *j = calloc(1, sizeof *j);
     if (!j)
-        return no_memory();
+        return qt_no_memory();
     j->opt = options;
     qt_set_quiet(j->opt->quiet);
     int code = j->opt->estimate ? run_estimate(j, args) : run_job(j, args);

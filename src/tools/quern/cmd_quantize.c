@@ -72,28 +72,18 @@ static const qt_flag mixed_flags[] = {QT_MIXED_FLAGS(qt_quantize_options, mixed)
 
 static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(qt_quantize_options, in), {0}};
 
-static int failed(const char *path, int code) {
-    qt_error("%s: %s", path, qrn_message());
-    return code;
-}
-
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static int open_model(const qt_quantize_job *j, const char *path, bool all_rows,
                       qt_quantize_model *m) {
     m->path = path;
     int code = qt_open_shaped(path, &j->opt->in, &m->model);
     if (code == QT_EXIT_OK && all_rows && !qt_text_all_rows(m->model))
-        return no_memory();
+        return qt_no_memory();
     if (code == QT_EXIT_OK)
         code = qt_repair_fold(path, &j->opt->in, j->repairs, m->model, &m->repaired);
     if (code != QT_EXIT_OK)
         return code;
     if (qz_declare(m->model) != QRN_OK || qz_graph_create(m->model, &m->graph) != QRN_OK)
-        return failed(path, QT_EXIT_REFUSED);
+        return qt_failed(path, QT_EXIT_REFUSED);
     return qt_overrides_apply(&j->opt->single, m->graph, path, &m->given);
 }
 
@@ -101,7 +91,7 @@ static int open_models(qt_quantize_job *j, const qt_list *args) {
     j->n = args->n;
     j->models = calloc(args->n, sizeof *j->models);
     if (!j->models)
-        return no_memory();
+        return qt_no_memory();
     for (size_t i = 0; i < args->n; i++) {
         int code = open_model(j, args->items[i], false, &j->models[i]);
         if (code != QT_EXIT_OK)
@@ -171,7 +161,7 @@ static int calibrate_model(qt_quantize_job *j, qt_quantize_model *m) {
                         .histograms = opt.histograms,
                         .grams = opt.grams};
     if (qz_run_open(m->graph, &opt, &c.run) != QRN_OK)
-        return failed(m->path, QT_EXIT_REFUSED);
+        return qt_failed(m->path, QT_EXIT_REFUSED);
     runs = runs && (j->samples.in.n_sets || j->opt->run.merged.n);
     int code = runs ? qt_calibrate(&c) : QT_EXIT_OK;
     qz_run_close(c.run);
@@ -195,21 +185,21 @@ static int plan(qt_quantize_job *j) {
         qz_plan_narrow_states(j->models[i].graph, from->graph);
     }
     if (j->all_rows.path && qz_plan_shares(from->graph, &j->scheme) != QRN_OK)
-        return failed(from->path, QT_EXIT_REFUSED);
+        return qt_failed(from->path, QT_EXIT_REFUSED);
     for (size_t i = 0; i < j->n; i++) {
         qt_quantize_model *m = &j->models[i];
         qrn_status s = qz_plan_shares(m->graph, &j->scheme);
         if (s == QRN_OK && m != from)
             s = qz_plan_alike(m->graph, from->graph);
         if (s != QRN_OK)
-            return failed(m->path, QT_EXIT_REFUSED);
+            return qt_failed(m->path, QT_EXIT_REFUSED);
     }
     // Graphs that are written together pass their states on among themselves.
     for (size_t i = 0; i < j->n * j->n && j->n > 1 && !j->opt->float_states; i++)
         qz_plan_states(j->models[i / j->n].graph, j->models[i % j->n].graph);
     for (size_t i = 0; i < j->n; i++)
         if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
-            return failed(j->models[i].path, QT_EXIT_REFUSED);
+            return qt_failed(j->models[i].path, QT_EXIT_REFUSED);
     return QT_EXIT_OK;
 }
 
@@ -312,7 +302,7 @@ static int run(const void *options, const qt_list *args) {
     if (code == QT_EXIT_OK && j.opt->mixed.on)
         code = search(&j);
     if (code == QT_EXIT_OK && j.opt->mixed.on && qz_plan_encodings(j.models[0].graph, &j.scheme))
-        code = failed(j.models[0].path, QT_EXIT_FAILURE);
+        code = qt_failed(j.models[0].path, QT_EXIT_FAILURE);
     if (code == QT_EXIT_OK)
         code = qt_quantize_write(&j);
     if (code == QT_EXIT_OK && j.exported)

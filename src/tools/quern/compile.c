@@ -80,11 +80,6 @@ typedef struct job {
     uint64_t n_bytes;
 } job;
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 // "some/net.onnx" to "net".
 static char *stem_of(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -104,7 +99,7 @@ static int name_parts(job *j, const qt_list *args) {
         p->path = args->items[i];
         p->name = i < names->n ? strdup(names->items[i]) : stem_of(p->path);
         if (!p->name)
-            return no_memory();
+            return qt_no_memory();
         for (size_t k = 0; k < i; k++)
             if (strcmp(j->parts[k].name, p->name) == 0) {
                 qt_error("%s: a second graph '%s'; --graph-name gives another name", p->path,
@@ -353,13 +348,13 @@ static char *adapter_path(const char *output, const char *npz) {
 
 static int write_adapters(const job *j) {
     const ox_result **graphs = calloc(j->n, sizeof *graphs);
-    int code = graphs ? QT_EXIT_OK : no_memory();
+    int code = graphs ? QT_EXIT_OK : qt_no_memory();
     for (size_t i = 0; graphs && i < j->n; i++)
         graphs[i] = &j->parts[i].result;
     for (size_t i = 0; i < j->opt->adapters.n && code == QT_EXIT_OK; i++) {
         const char *npz = j->opt->adapters.items[i];
         char *path = adapter_path(j->opt->output, npz);
-        code = path ? qt_adapter_write(j->client, graphs, j->n, npz, path) : no_memory();
+        code = path ? qt_adapter_write(j->client, graphs, j->n, npz, path) : qt_no_memory();
         if (code == QT_EXIT_OK && !j->opt->json)
             qt_print("%s  adapter of %s\n", path, npz);
         free(path);
@@ -431,7 +426,7 @@ static int compile(job *j, const qt_list *args) {
 int qt_compile_models(const qt_compile_options *options, const qt_list *args) {
     job j = {.opt = options, .n = args->n};
     j.parts = calloc(args->n, sizeof *j.parts);
-    int code = j.parts ? compile(&j, args) : no_memory();
+    int code = j.parts ? compile(&j, args) : qt_no_memory();
     for (size_t i = 0; j.parts && i < j.n; i++) {
         if (j.parts[i].result.graph)
             qc_graph_destroy(j.parts[i].result.graph);

@@ -7,6 +7,7 @@
 
 #include "base/suggest.h"
 #include "tools/quern/heap.h"
+#include "tools/quern/report.h"
 
 #include <errno.h>
 #include <math.h>
@@ -25,15 +26,10 @@ const char *qt_file_name(const char *name, char *buf, size_t size) {
     return buf;
 }
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static int collect_ports(const ox_graph *g, qt_inputs *in) {
     in->ports = calloc(g->n_inputs ? g->n_inputs : 1, sizeof *in->ports);
     if (!in->ports)
-        return no_memory();
+        return qt_no_memory();
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         bool constant = false;
         for (uint32_t k = 0; k < g->n_constants && !constant; k++)
@@ -130,14 +126,14 @@ int qt_inputs_bind(qt_inputs *in, size_t set, const char *where, const char *nam
         return QT_EXIT_INPUT;
     }
     row[at].path = qt_copy_text(path, path_len);
-    return row[at].path ? QT_EXIT_OK : no_memory();
+    return row[at].path ? QT_EXIT_OK : qt_no_memory();
 }
 
 // Arrays of an archive bind by name; those NumPy numbered (arr_0, ...) by position.
 static int bind_archive(qt_inputs *in, const char *path) {
     qt_npz *grown = realloc(in->archives, (in->n_archives + 1) * sizeof *grown);
     if (!grown)
-        return no_memory();
+        return qt_no_memory();
     in->archives = grown;
     qt_npz *z = &in->archives[in->n_archives];
     if (qt_npz_read(path, z) != QRN_OK) {
@@ -209,7 +205,7 @@ static int bind_folder(qt_inputs *in, const char *dir) {
                     continue;
                 in->sources[i].path = strdup(path);
                 if (!in->sources[i].path)
-                    return no_memory();
+                    return qt_no_memory();
                 break;
             }
     }
@@ -249,7 +245,7 @@ static int bind_all(const qt_input_options *opt, const qt_list *files, size_t fi
     in->n_sets = 1;
     in->sources = calloc(in->n_ports ? in->n_ports : 1, sizeof *in->sources);
     if (!in->sources)
-        return no_memory();
+        return qt_no_memory();
     int code = QT_EXIT_OK;
     for (size_t i = first; i < files->n && code == QT_EXIT_OK; i++)
         code = bind_file(in, files->items[i]);

@@ -8,22 +8,13 @@
 #include "frontend/llm/llama.h"
 #include "tools/quern/output.h"
 #include "tools/quern/run_pte.h"
+#include "tools/quern/report.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
-static int failed(int code) {
-    qt_error("%s", qrn_message());
-    return code;
-}
 
 static bool is_folder(const char *path) {
     struct stat st;
@@ -48,11 +39,11 @@ static int add_folder(qt_llm_files *f, const char *folder) {
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *path = beside(f, folder, false, names[i]);
         if (!path)
-            return no_memory();
+            return qt_no_memory();
         if (access(path, F_OK) != 0)
             continue;
         if (!qt_list_add(&f->graphs, path))
-            return no_memory();
+            return qt_no_memory();
         if (i == 0)
             break;
     }
@@ -71,7 +62,7 @@ static int find_graphs(qt_llm_files *f, const qt_list *models) {
             qt_error("%s: %s", models->items[i], strerror(errno));
             code = QT_EXIT_FAILURE;
         } else if (!qt_list_add(&f->graphs, models->items[i])) {
-            code = no_memory();
+            code = qt_no_memory();
         }
         if (code != QT_EXIT_OK)
             return code;
@@ -89,9 +80,9 @@ static int read_config(qt_llm_files *f, const qt_llm_options *opt) {
     const char *config = opt->config ? opt->config : find_file(f, "config.json");
     const char *more = find_file(f, "generation_config.json");
     if (config && ql_config_read(config, &f->config) != QRN_OK)
-        return failed(QT_EXIT_INPUT);
+        return qt_failed(NULL, QT_EXIT_INPUT);
     if (more && ql_config_read(more, &f->config) != QRN_OK)
-        return failed(QT_EXIT_INPUT);
+        return qt_failed(NULL, QT_EXIT_INPUT);
     f->has_config = config;
     return QT_EXIT_OK;
 }
@@ -143,15 +134,15 @@ static int take_gguf(qt_llm_files *f, const char *path, const ql_gguf *g) {
     for (size_t i = 0; i < 2; i++)
         if (ql_gguf_find(g, ends[i]) && f->config.n_ends < QL_MAX_ENDS) {
             if (ql_gguf_uint(g, ends[i], UINT32_MAX - 1, &id) != QRN_OK)
-                return failed(QT_EXIT_INPUT);
+                return qt_failed(NULL, QT_EXIT_INPUT);
             f->config.ends[f->config.n_ends++] = (uint32_t)id;
         }
     if (ql_gguf_find(g, "tokenizer.chat_template")) {
         if (ql_gguf_text(g, "tokenizer.chat_template", &text) != QRN_OK)
-            return failed(QT_EXIT_INPUT);
+            return qt_failed(NULL, QT_EXIT_INPUT);
         char *copy = qrn_arena_alloc(f->arena, text.n + 1);
         if (!copy)
-            return no_memory();
+            return qt_no_memory();
         f->chat.chat_template = memcpy(copy, text.data, text.n);
         f->chat_file = path;
     }
@@ -168,7 +159,7 @@ static int read_gguf(qt_llm_files *f, const char *path) {
     ql_gguf *g = NULL;
     int code = QT_EXIT_OK;
     if (ql_gguf_open(path, &g) != QRN_OK || ql_tokenizer_of_gguf(g, &f->tokenizer) != QRN_OK)
-        code = failed(QT_EXIT_INPUT);
+        code = qt_failed(NULL, QT_EXIT_INPUT);
     else
         code = take_gguf(f, path, g);
     ql_gguf_close(g);
@@ -187,7 +178,8 @@ static int read_tokenizer(qt_llm_files *f, const qt_llm_options *opt) {
     }
     if (ql_gguf_is_file(path))
         return read_gguf(f, path);
-    return ql_tokenizer_open(path, &f->tokenizer) == QRN_OK ? QT_EXIT_OK : failed(QT_EXIT_INPUT);
+    return ql_tokenizer_open(path, &f->tokenizer) == QRN_OK ? QT_EXIT_OK
+                                                            : qt_failed(NULL, QT_EXIT_INPUT);
 }
 
 // --- chats
@@ -201,13 +193,13 @@ static const char chatml[] =
 static int read_text(qt_llm_files *f, const char *path, const char **out) {
     qrn_file file;
     if (qrn_file_map(path, &file) != QRN_OK)
-        return failed(QT_EXIT_FAILURE);
+        return qt_failed(NULL, QT_EXIT_FAILURE);
     char *text = qrn_arena_alloc(f->arena, file.size + 1);
     if (text)
         memcpy(text, file.data, file.size);
     qrn_file_unmap(&file);
     *out = text;
-    return text ? QT_EXIT_OK : no_memory();
+    return text ? QT_EXIT_OK : qt_no_memory();
 }
 
 static int read_chat(qt_llm_files *f, const qt_llm_options *opt) {
@@ -219,7 +211,7 @@ static int read_chat(qt_llm_files *f, const qt_llm_options *opt) {
     config = config ? config : find_file(f, "tokenizer_config.json");
     ql_chat chat = {0};
     if (config && ql_chat_read(config, f->arena, &chat) != QRN_OK)
-        return failed(QT_EXIT_INPUT);
+        return qt_failed(NULL, QT_EXIT_INPUT);
     f->chat.bos = chat.bos ? chat.bos : f->chat.bos;
     f->chat.eos = chat.eos ? chat.eos : f->chat.eos;
     if (chat.chat_template) {
@@ -261,7 +253,7 @@ static void find_ends(qt_llm_files *f) {
 
 int qt_llm_graphs_find(const qt_list *models, qt_llm_files *out) {
     *out = (qt_llm_files){.arena = qrn_arena_create()};
-    return out->arena ? find_graphs(out, models) : no_memory();
+    return out->arena ? find_graphs(out, models) : qt_no_memory();
 }
 
 int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out) {
@@ -287,7 +279,7 @@ static bool same_file(const char *a, const char *b) {
 static int copy_file(const char *from, const char *to) {
     qrn_file file;
     if (qrn_file_map(from, &file) != QRN_OK)
-        return failed(QT_EXIT_FAILURE);
+        return qt_failed(NULL, QT_EXIT_FAILURE);
     const qt_part whole = {file.data, file.size};
     bool written = qt_write_file(to, &whole, 1);
     qrn_file_unmap(&file);
@@ -298,12 +290,12 @@ int qt_llm_files_copy(const char *model, const char *folder) {
     static const char *const names[] = {"tokenizer.json", "tokenizer_config.json", "config.json",
                                         "generation_config.json", "chat_template.jinja"};
     qt_llm_files f = {.arena = qrn_arena_create()};
-    int code = f.arena ? QT_EXIT_OK : no_memory();
+    int code = f.arena ? QT_EXIT_OK : qt_no_memory();
     for (size_t i = 0; code == QT_EXIT_OK && i < sizeof names / sizeof names[0]; i++) {
         const char *from = beside(&f, model, true, names[i]);
         const char *to = beside(&f, folder, false, names[i]);
         if (!from || !to)
-            code = no_memory();
+            code = qt_no_memory();
         else if (access(from, F_OK) == 0 && !same_file(from, to))
             code = copy_file(from, to);
         else if (i == 0 && access(from, F_OK) != 0)

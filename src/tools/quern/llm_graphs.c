@@ -43,11 +43,6 @@ struct qt_llm_graphs {
     qt_llm_memory *memory; // NULL: none is shared
 };
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static int refused(const char *file) {
     qt_error("%s: %s", file, qrn_message());
     return QT_EXIT_REFUSED;
@@ -111,7 +106,7 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
     executed *e = make_room(l) ? make_executed(l, g) : NULL;
     if (!e) {
         qc_graph_destroy(g);
-        return no_memory();
+        return qt_no_memory();
     }
     if (!l->memory && qt_llm_memory_open(g->client, &l->memory) != QRN_OK) {
         qc_graph_destroy(g);
@@ -129,7 +124,7 @@ static int add_graph(qt_llm_graphs *l, const char *file, const char *name, qc_gr
                        model ? model->n_inputs : 0, &to->inputs) &&
               describe(l->arena, g->outputs, g->n_outputs, model ? model->outputs : NULL,
                        model ? model->n_outputs : 0, &to->outputs);
-    return ok && to->name ? QT_EXIT_OK : no_memory();
+    return ok && to->name ? QT_EXIT_OK : qt_no_memory();
 }
 
 // --- ONNX models
@@ -241,7 +236,7 @@ static int load_binary(qt_llm_graphs *l, const char *file, loaded *b) {
 static int open_binary(qt_llm_graphs *l, const char *file) {
     loaded *grown = realloc(l->binaries, (l->n_binaries + 1) * sizeof *grown);
     if (!grown)
-        return no_memory();
+        return qt_no_memory();
     l->binaries = grown;
     loaded *b = &l->binaries[l->n_binaries];
     *b = (loaded){0};
@@ -263,7 +258,7 @@ static int open_binary(qt_llm_graphs *l, const char *file) {
 static int open_program(qt_llm_graphs *l, const char *file) {
     qt_llm_pte **grown = realloc(l->programs, (l->n_programs + 1) * sizeof(qt_llm_pte *));
     if (!grown)
-        return no_memory();
+        return qt_no_memory();
     l->programs = grown;
     int code = qt_llm_pte_open(file, l->backend, &grown[l->n_programs]);
     if (code != QT_EXIT_OK)
@@ -272,7 +267,7 @@ static int open_program(qt_llm_graphs *l, const char *file) {
     const ql_graph *list = qt_llm_pte_graphs(grown[l->n_programs++], &n);
     for (uint32_t i = 0; i < n; i++) {
         if (!make_room(l))
-            return no_memory();
+            return qt_no_memory();
         l->handles[l->n] = NULL;
         l->graphs[l->n++] = list[i];
     }
@@ -289,9 +284,9 @@ int qt_llm_graphs_open(const qt_list *files, const qt_backend_options *backend,
                        qt_llm_graphs **out) {
     qt_llm_graphs *l = calloc(1, sizeof *l);
     if (!l)
-        return no_memory();
+        return qt_no_memory();
     *l = (qt_llm_graphs){.backend = backend, .arena = qrn_arena_create()};
-    int code = l->arena ? QT_EXIT_OK : no_memory();
+    int code = l->arena ? QT_EXIT_OK : qt_no_memory();
     for (size_t i = 0; i < files->n && code == QT_EXIT_OK; i++) {
         qt_progress("opening", i, files->n);
         code = open_file(l, files->items[i]);

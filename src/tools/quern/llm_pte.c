@@ -25,11 +25,6 @@ struct qt_llm_pte {
     uint32_t n;
 };
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static int refused(void) {
     qt_error("%s", qrn_message());
     return QT_EXIT_REFUSED;
@@ -143,7 +138,7 @@ static int load(qt_llm_pte *p, const char *file, const qt_backend_options *backe
     p->methods = qrn_arena_alloc(p->arena, n * sizeof *p->methods);
     p->graphs = qrn_arena_alloc(p->arena, n * sizeof *p->graphs);
     if (!p->methods || !p->graphs)
-        return no_memory();
+        return qt_no_memory();
     for (uint32_t i = 0; i < n; i++) {
         if (p->program->methods[i].n_delegates == 0)
             continue; // a number of the model
@@ -165,7 +160,7 @@ int qt_llm_pte_open(const char *file, const qt_backend_options *backend, qt_llm_
     qt_llm_pte *p = arena ? qrn_arena_alloc(arena, sizeof *p) : NULL;
     if (!p) {
         qrn_arena_destroy(arena);
-        return no_memory();
+        return qt_no_memory();
     }
     p->arena = arena;
     int code = load(p, file, backend);

@@ -3,6 +3,7 @@
 
 #include "tools/quern/output.h"
 #include "tools/quern/session.h"
+#include "tools/quern/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +13,9 @@
 #define SAVE_MS 1000
 #define SAVE_SHARE 50
 
-static int failed(int code) {
-    qt_error("%s", qrn_message());
-    return code;
-}
-
 static int save(const qt_calibration *c, const qz_state *s) {
-    return qz_state_save(c->graph, s, c->state) == QRN_OK ? QT_EXIT_OK : failed(QT_EXIT_FAILURE);
+    return qz_state_save(c->graph, s, c->state) == QRN_OK ? QT_EXIT_OK
+                                                          : qt_failed(NULL, QT_EXIT_FAILURE);
 }
 
 // --- samples
@@ -43,7 +40,7 @@ int qt_calibration_range(const qt_calibration_options *o, qt_samples *samples) {
 static int run_sample(const qt_calibration *c, const qz_state *s, qt_array *arrays) {
     size_t k = (size_t)(s->first + s->n_done);
     if (qt_inputs_load(&c->samples->in, k, arrays) != QRN_OK) {
-        int code = failed(QT_EXIT_INPUT);
+        int code = qt_failed(NULL, QT_EXIT_INPUT);
         if (c->state && s->n_done)
             save(c, s);
         return code;
@@ -52,7 +49,7 @@ static int run_sample(const qt_calibration *c, const qz_state *s, qt_array *arra
         const ox_port *p = qz_run_input(c->run, i);
         void *buffer = qz_run_buffer(c->run, i);
         if (buffer && qt_to_qnn(p->name, &arrays[i], p->tensor->t.v1.dataType, buffer) != QRN_OK)
-            return failed(QT_EXIT_INPUT);
+            return qt_failed(NULL, QT_EXIT_INPUT);
     }
     if (qz_run_sample(c->run) == QRN_OK)
         return QT_EXIT_OK;
@@ -68,7 +65,7 @@ static int resume(const qt_calibration *c, qz_state *s) {
     if (!c->opt->resume || access(c->state, F_OK) != 0)
         return QT_EXIT_OK;
     if (qz_state_add(c->graph, c->state, &found) != QRN_OK)
-        return failed(QT_EXIT_INPUT);
+        return qt_failed(NULL, QT_EXIT_INPUT);
     if (found.first != s->first || found.n != s->n) {
         qt_error("%s: this calibration was of %llu samples from %llu on, not of %llu from %llu on",
                  c->state, (unsigned long long)found.n, (unsigned long long)found.first,
@@ -85,7 +82,7 @@ static int merge(const qt_calibration *c, qz_state *s) {
     for (size_t i = 0; i < c->opt->merged.n; i++) {
         qz_state found;
         if (qz_state_add(c->graph, c->opt->merged.items[i], &found) != QRN_OK)
-            return failed(QT_EXIT_INPUT);
+            return qt_failed(NULL, QT_EXIT_INPUT);
         if (found.n_done < found.n) {
             qt_error("%s: %llu of %llu samples are done; finish it with --resume",
                      c->opt->merged.items[i], (unsigned long long)found.n_done,

@@ -18,11 +18,6 @@ typedef struct checked {
     uint32_t n_outputs;
 } checked;
 
-static int failed(const char *path, int code) {
-    qt_error("%s: %s", path, qrn_message());
-    return code;
-}
-
 int qt_quantized_parts(const char *path, const char *soc,
                        void (*refused)(void *ctx, const char *node), void *ctx, uint32_t *n_parts) {
     const qt_backend_options htp = {.backend = "htp", .soc = soc};
@@ -35,7 +30,7 @@ int qt_quantized_parts(const char *path, const char *soc,
     if (code == QT_EXIT_OK)
         code = qt_open_backend(&htp, NULL, &client);
     if (code == QT_EXIT_OK && qt_plan_make(m, client, &import, &plan) != QRN_OK)
-        code = failed(path, QT_EXIT_REFUSED);
+        code = qt_failed(path, QT_EXIT_REFUSED);
     for (uint32_t i = 0; code == QT_EXIT_OK && i < m->graph->n_nodes; i++)
         if (ox_plan_reason(m->graph, &plan, i))
             refused(ctx, m->graph->nodes[i].name);
@@ -91,7 +86,7 @@ static int compare(const qt_quantized *q, const ox_model *m, checked *c) {
     }
     for (size_t k = 0; k < in->n_sets && k < MOST_SAMPLES && code == QT_EXIT_OK; k++) {
         if (qt_inputs_load(in, k, arrays) != QRN_OK)
-            code = failed(q->path, QT_EXIT_INPUT);
+            code = qt_failed(q->path, QT_EXIT_INPUT);
         if (code == QT_EXIT_OK)
             code = run_session(&a, arrays);
         if (code == QT_EXIT_OK)

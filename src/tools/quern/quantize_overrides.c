@@ -4,14 +4,10 @@
 #include "quantizer/calibrate.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
+#include "tools/quern/report.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static int failed(const char *path, int code) {
-    qt_error("%s: %s", path, qrn_message());
-    return code;
-}
 
 static int apply_file(const char *path, qz_graph *g, const char *model, qz_encodings **list) {
     qz_overridden found;
@@ -20,7 +16,7 @@ static int apply_file(const char *path, qz_graph *g, const char *model, qz_encod
         return QT_EXIT_REFUSED;
     }
     if (qz_override_encodings(g, *list, &found) != QRN_OK)
-        return failed(model, QT_EXIT_REFUSED);
+        return qt_failed(model, QT_EXIT_REFUSED);
     if (found.unknown && !found.n_used) {
         qt_error("%s: none of the %u tensors of %s is in the model, not even '%s'", model,
                  (*list)->n, path, found.unknown->name);
@@ -49,7 +45,7 @@ static int apply_bits(const char *text, qz_graph *g, const char *model) {
     }
     qrn_status s = qz_override_bits(g, name, (unsigned)bits);
     free(name);
-    return s == QRN_OK ? QT_EXIT_OK : failed(model, QT_EXIT_REFUSED);
+    return s == QRN_OK ? QT_EXIT_OK : qt_failed(model, QT_EXIT_REFUSED);
 }
 
 int qt_overrides_apply(const qt_override_options *o, qz_graph *g, const char *model,
@@ -59,7 +55,7 @@ int qt_overrides_apply(const qt_override_options *o, qz_graph *g, const char *mo
         code = apply_bits(o->bits.items[i], g, model);
     for (size_t i = 0; i < o->floats.n && code == QT_EXIT_OK; i++)
         if (qz_override_float(g, o->floats.items[i]) != QRN_OK)
-            code = failed(model, QT_EXIT_REFUSED);
+            code = qt_failed(model, QT_EXIT_REFUSED);
     return code;
 }
 
@@ -87,7 +83,7 @@ static int encode(qz_graph *g, const char *path, ox_writer *bytes) {
         s = qz_plan_encodings(g, &scheme);
     if (s == QRN_OK)
         s = qz_write(g, &scheme, NULL, bytes, NULL, &written);
-    return s == QRN_OK ? QT_EXIT_OK : failed(path, QT_EXIT_REFUSED);
+    return s == QRN_OK ? QT_EXIT_OK : qt_failed(path, QT_EXIT_REFUSED);
 }
 
 int qt_overrides_encode(const char *encodings, const char *path, ox_model **model,
@@ -96,13 +92,14 @@ int qt_overrides_encode(const char *encodings, const char *path, ox_model **mode
     qz_graph *g = NULL;
     qz_encodings *list = NULL;
     ox_model *made = NULL;
-    int code = qz_graph_create(*model, &g) == QRN_OK ? QT_EXIT_OK : failed(path, QT_EXIT_REFUSED);
+    int code =
+        qz_graph_create(*model, &g) == QRN_OK ? QT_EXIT_OK : qt_failed(path, QT_EXIT_REFUSED);
     if (code == QT_EXIT_OK)
         code = qt_overrides_apply(&o, g, path, &list);
     if (code == QT_EXIT_OK)
         code = encode(g, path, bytes);
     if (code == QT_EXIT_OK && ox_model_parse(bytes->data, bytes->n, path, &made) != QRN_OK)
-        code = failed(path, QT_EXIT_FAILURE);
+        code = qt_failed(path, QT_EXIT_FAILURE);
     qz_graph_destroy(g);
     qz_encodings_free(list);
     if (code == QT_EXIT_OK) {

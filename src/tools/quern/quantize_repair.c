@@ -9,11 +9,6 @@
 
 #define LOOKED_AT 8 // samples for statistics of channels
 
-static int failed(const char *path, int code) {
-    qt_error("%s: %s", path, qrn_message());
-    return code;
-}
-
 int qt_read_repairs(const char *text, const qt_override_options *single,
                     const qt_calibration_options *run, qz_scheme *scheme, uint32_t *repairs) {
     bool named = single->floats.n || single->bits.n; // tensors, which folding may take out
@@ -44,7 +39,7 @@ int qt_repair_fold(const char *path, const qt_input_options *in, uint32_t repair
     if ((repairs & QZ_EPSILON && qz_raise_epsilons(m, &out->epsilons) != QRN_OK) ||
         (repairs & QZ_FOLD && qz_fold(m, &out->folded) != QRN_OK) ||
         (repairs & QZ_BIAS && qz_add_biases(m) != QRN_OK))
-        return failed(path, QT_EXIT_FAILURE);
+        return qt_failed(path, QT_EXIT_FAILURE);
     return QT_EXIT_OK;
 }
 
@@ -65,16 +60,16 @@ int qt_repair_equalize(const char *path, uint32_t repairs, const qz_scheme *sche
     if (how.weight_bits == 16 || !(how.layers || how.norms || how.absorb))
         return QT_EXIT_OK; // 16-bit weights have one scale for all channels
     if (qz_run_open(*graph, &opt, &c.run) != QRN_OK)
-        return failed(path, QT_EXIT_REFUSED);
+        return qt_failed(path, QT_EXIT_REFUSED);
     int code = qt_calibrate(&c);
     qz_run_close(c.run);
     if (code == QT_EXIT_OK && qz_equalize(m, *graph, &how, &out->equalized) != QRN_OK)
-        code = failed(path, QT_EXIT_FAILURE);
+        code = qt_failed(path, QT_EXIT_FAILURE);
     qz_graph_destroy(*graph);
     *graph = NULL;
     out->new_graph = true;
     if (code == QT_EXIT_OK && qz_graph_create(m, graph) != QRN_OK)
-        code = failed(path, QT_EXIT_FAILURE);
+        code = qt_failed(path, QT_EXIT_FAILURE);
     return code;
 }
 

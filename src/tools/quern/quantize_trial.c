@@ -6,6 +6,7 @@
 #include "tools/quern/output.h"
 #include "tools/quern/quantize_mixed.h"
 #include "tools/quern/session.h"
+#include "tools/quern/report.h"
 
 #include "quantizer/write.h"
 
@@ -13,11 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-static int failed(const qt_mixed *x, int code) {
-    qt_error("%s: %s", x->task->path, qrn_message());
-    return code;
-}
 
 static int build(const qt_mixed *x, const uint8_t *choice, ox_writer *bytes, ox_model **m) {
     const qt_mixed_task *t = x->task;
@@ -27,7 +23,7 @@ static int build(const qt_mixed *x, const uint8_t *choice, ox_writer *bytes, ox_
         qz_write(t->graph, t->scheme, NULL, bytes, NULL, &written) == QRN_OK &&
         (!m || ox_model_parse(bytes->data, bytes->n, t->path, m) == QRN_OK))
         return QT_EXIT_OK;
-    return failed(x, QT_EXIT_FAILURE);
+    return qt_failed(x->task->path, QT_EXIT_FAILURE);
 }
 
 // Each step counts in the precision of its own result.
@@ -51,7 +47,7 @@ static double time_ms(const qt_mixed *x, const qt_network *net) {
 static int find_time(const qt_mixed *x, const ox_model *m, double *ms) {
     qt_network net = {0};
     if (qt_network_of(m, &x->at, false, &net) != QRN_OK)
-        return failed(x, QT_EXIT_REFUSED);
+        return qt_failed(x->task->path, QT_EXIT_REFUSED);
     *ms = net.n_refused || net.n_parts > 1 ? INFINITY : time_ms(x, &net);
     qt_network_close(&net);
     return QT_EXIT_OK;
@@ -84,7 +80,7 @@ static int find_noise(const qt_mixed *x, const ox_model *m, double *noise) {
     *noise = 0;
     for (uint32_t k = 0; k < x->n_samples && code == QT_EXIT_OK; k++)
         if (run_sample(x, &s, k, noise) != QRN_OK)
-            code = failed(x, QT_EXIT_FAILURE);
+            code = qt_failed(x->task->path, QT_EXIT_FAILURE);
     *noise /= (double)x->n_samples * x->n_outputs;
     qt_session_close(&s);
     return code;
@@ -168,12 +164,12 @@ static int keep_sample(qt_mixed *x, qt_session *s, uint32_t k) {
     const qt_inputs *in = &x->task->samples->in;
     qt_array *arrays = x->inputs + (size_t)k * in->n_ports;
     if (qt_inputs_load(in, k, arrays) != QRN_OK)
-        return failed(x, QT_EXIT_INPUT);
+        return qt_failed(x->task->path, QT_EXIT_INPUT);
     if (qt_session_set_inputs(s, arrays) != QRN_OK || qt_session_execute(s) != QRN_OK)
-        return failed(x, QT_EXIT_FAILURE);
+        return qt_failed(x->task->path, QT_EXIT_FAILURE);
     for (uint32_t i = 0; i < x->n_outputs; i++)
         if (qt_session_output(s, i, &x->wanted[(size_t)k * x->n_outputs + i]) != QRN_OK)
-            return failed(x, QT_EXIT_FAILURE);
+            return qt_failed(x->task->path, QT_EXIT_FAILURE);
     return QT_EXIT_OK;
 }
 

@@ -6,6 +6,7 @@
 #include "tools/quern/output.h"
 #include "tools/quern/quantize_check.h"
 #include "tools/quern/quantize_job.h"
+#include "tools/quern/report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,16 +15,6 @@
 
 #define MOST_ROUNDS 3     // of taking nodes out that have no integer form
 #define LARGE (64u << 20) // bytes of constants from which on they lie in a file of their own
-
-static int failed(const char *path, int code) {
-    qt_error("%s: %s", path, qrn_message());
-    return code;
-}
-
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
 
 // --- names
 
@@ -47,7 +38,7 @@ static int name_state(qt_quantize_job *j) {
     if (out && stat(out, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
         return QT_EXIT_OK;
     j->state_path = out ? join("", out, ".calibration") : strdup(j->opt->run.only);
-    return j->state_path ? QT_EXIT_OK : no_memory();
+    return j->state_path ? QT_EXIT_OK : qt_no_memory();
 }
 
 bool qt_quantize_is_dlc(const char *output) {
@@ -63,7 +54,7 @@ int qt_quantize_name(qt_quantize_job *j, const qt_list *args) {
     if (!out)
         return QT_EXIT_OK;
     if (qt_quantize_is_dlc(out) && !(j->onnx = join("", out, ".onnx")))
-        return no_memory();
+        return qt_no_memory();
     if (j->n > 1 && !qt_make_dir(out))
         return QT_EXIT_FAILURE;
     for (size_t i = 0; i < j->n; i++) {
@@ -72,7 +63,7 @@ int qt_quantize_name(qt_quantize_job *j, const qt_list *args) {
         m->target =
             j->n > 1 ? join(out, base_name(args->items[i]), "") : strdup(j->onnx ? j->onnx : out);
         if (!m->target)
-            return no_memory();
+            return qt_no_memory();
         for (size_t k = 0; k < i; k++)
             if (strcmp(j->models[k].target, m->target) == 0) {
                 qt_error("two models are called %s: rename one", base_name(m->target));
@@ -85,7 +76,7 @@ int qt_quantize_name(qt_quantize_job *j, const qt_list *args) {
         return QT_EXIT_OK;
     j->weights_path = j->n > 1 ? join(out, "weights", ".data") : join("", out, ".data");
     if (!j->weights_path)
-        return no_memory();
+        return qt_no_memory();
     j->weights_name = base_name(j->weights_path);
     return QT_EXIT_OK;
 }
@@ -111,7 +102,7 @@ static int write_models(qt_quantize_job *j) {
         if (list_exported(j) != QRN_OK || qz_write(m->graph, &j->scheme, weights, &m->bytes,
                                                    j->exported, &m->written) != QRN_OK) {
             qz_weights_abort(weights);
-            return failed(m->path, m->given ? QT_EXIT_REFUSED : QT_EXIT_FAILURE);
+            return qt_failed(m->path, m->given ? QT_EXIT_REFUSED : QT_EXIT_FAILURE);
         }
     }
     qt_progress(NULL, 0, 0);
@@ -153,7 +144,7 @@ int qt_quantize_write(qt_quantize_job *j) {
             return code;
         for (size_t i = 0; i < j->n; i++)
             if (qz_plan_encodings(j->models[i].graph, &j->scheme) != QRN_OK)
-                return failed(j->models[i].path, QT_EXIT_FAILURE);
+                return qt_failed(j->models[i].path, QT_EXIT_FAILURE);
     }
 }
 
@@ -169,7 +160,7 @@ int qt_quantize_dlc(const qt_quantize_job *j) {
     const qt_list args = {.items = &model, .n = 1};
     const qt_compile_options opt = {
         .output = j->opt->output, .names = {.items = &name, .n = 1}, .silent = true};
-    int code = stem ? qt_compile_models(&opt, &args) : no_memory();
+    int code = stem ? qt_compile_models(&opt, &args) : qt_no_memory();
     free(stem);
     return code;
 }

@@ -17,6 +17,19 @@
 #define MAX_TOP 100
 #define MAX_ROWS 8 // of a batch of scores
 
+int qt_failed(const char *path, int code) {
+    if (path)
+        qt_error("%s: %s", path, qrn_message());
+    else
+        qt_error("%s", qrn_message());
+    return code;
+}
+
+int qt_no_memory(void) {
+    qt_error("out of memory");
+    return QT_EXIT_FAILURE;
+}
+
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), k = strlen(end);
     return n >= k && strcmp(text + n - k, end) == 0;

@@ -7,6 +7,11 @@
 #include "tools/quern/array.h"
 #include "tools/quern/output.h"
 
+// Prints the message of the last failure, behind "path: " unless that is NULL; gives the code back.
+int qt_failed(const char *path, int code);
+// Prints that there is no memory; QT_EXIT_FAILURE.
+int qt_no_memory(void);
+
 // Opens a model; QT_EXIT_OK or another code after a message.
 int qt_open_model(const char *path, ox_model **out);
 // An initializer by name; NULL: there is none.

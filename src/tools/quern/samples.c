@@ -3,6 +3,7 @@
 // Finding calibration data. What is in the files is checked against the model's inputs here
 // (shapes) and when a sample is loaded (types).
 #include "tools/quern/samples.h"
+#include "tools/quern/report.h"
 
 #include <dirent.h>
 #include <stdlib.h>
@@ -18,11 +19,6 @@ typedef struct qt_sample_file {
     qt_array *slices; // NULL: none yet
 } qt_sample_file;
 
-static int no_memory(void) {
-    qt_error("out of memory");
-    return QT_EXIT_FAILURE;
-}
-
 static bool ends_with(const char *text, const char *end) {
     size_t n = strlen(text), k = strlen(end);
     return n > k && strcmp(text + n - k, end) == 0;
@@ -35,7 +31,7 @@ static int add_sets(qt_samples *s, size_t n, size_t *first) {
         size_t cap = want < 2 * s->cap_sets ? 2 * s->cap_sets : want;
         qt_source *grown = realloc(s->in.sources, cap * row * sizeof *grown);
         if (!grown)
-            return no_memory();
+            return qt_no_memory();
         s->in.sources = grown;
         s->cap_sets = cap;
     }
@@ -122,7 +118,7 @@ int qt_samples_add(qt_samples *s, const char *path, qt_npz *arrays) {
     size_t n, first, n_ports = s->in.n_ports;
     if (!f) {
         qt_npz_free(arrays);
-        return no_memory();
+        return qt_no_memory();
     }
     f->arrays = *arrays;
     f->next = s->files;
@@ -131,7 +127,7 @@ int qt_samples_add(qt_samples *s, const char *path, qt_npz *arrays) {
     if (code == QT_EXIT_OK)
         code = add_sets(s, n, &first);
     if (code == QT_EXIT_OK && !(f->slices = calloc(n * n_ports + 1, sizeof *f->slices)))
-        code = no_memory();
+        code = qt_no_memory();
     for (size_t k = 0; code == QT_EXIT_OK && k < n; k++)
         for (uint32_t i = 0; i < n_ports; i++) {
             const qt_array *a = array_for(s, &f->arrays, i);
@@ -154,10 +150,10 @@ static int add_npz(qt_samples *s, const char *path) {
 
 // A file that is one sample of a model's only input.
 static int add_path(qt_samples *s, const char *path) {
-    size_t first;
+    size_t first = 0;
     int code = add_sets(s, 1, &first);
     if (code == QT_EXIT_OK && !(s->in.sources[first].path = strdup(path)))
-        code = no_memory();
+        code = qt_no_memory();
     return code;
 }
 
@@ -178,7 +174,7 @@ static int add_npy(qt_samples *s, const char *path) {
         free(z.arrays);
         free(name);
         qt_array_free(&a);
-        return no_memory();
+        return qt_no_memory();
     }
     z.names[0] = name;
     z.arrays[0] = a;
@@ -244,7 +240,7 @@ static int add_folder(qt_samples *s, const char *folder) {
         if (copy)
             names[n++] = copy;
         else
-            code = no_memory();
+            code = qt_no_memory();
     }
     closedir(d);
     if (code == QT_EXIT_OK)

@@ -3,6 +3,7 @@
 // Calibration data of a language model from a text: windows of as many tokens as its graph computes
 // at once, with the angles and the mask that go with them (frontend/llm/signature.h has the names).
 #include "tools/quern/samples.h"
+#include "tools/quern/report.h"
 
 #include "base/file.h"
 #include "frontend/llm/config.h"
@@ -23,11 +24,6 @@ typedef struct windows {
     size_t n;
     ql_rope rope;
 } windows;
-
-static int failed(void) {
-    qt_error("%s", qrn_message());
-    return QT_EXIT_INPUT;
-}
 
 static const ox_info *port(const qt_inputs *in, const char *name) {
     for (uint32_t i = 0; i < in->n_ports; i++)
@@ -103,7 +99,7 @@ static int read_text(windows *w, const char *tokenizer) {
     ql_tokenizer *t = NULL;
     qrn_file file;
     if (ql_tokenizer_open(tokenizer, &t) != QRN_OK)
-        return failed();
+        return qt_failed(NULL, QT_EXIT_INPUT);
     qrn_status s = qrn_file_map(w->opt->text, &file);
     if (s == QRN_OK) {
         s = ql_encode(t, (ql_slice){(const char *)file.data, file.size}, false, &w->text);
@@ -111,7 +107,7 @@ static int read_text(windows *w, const char *tokenizer) {
     }
     ql_tokenizer_close(t);
     if (s != QRN_OK)
-        return failed();
+        return qt_failed(NULL, QT_EXIT_INPUT);
     w->n = w->text.n / w->tokens;
     w->n = w->n > MOST_WINDOWS ? MOST_WINDOWS : w->n;
     if (w->n)
@@ -208,7 +204,7 @@ int qt_samples_of_text(const ox_model *m, const char *model, const qt_input_opti
     if (text->rope_theta > 0)
         facts.rope.theta = text->rope_theta;
     else if (ql_config_read(config, &facts) != QRN_OK)
-        return failed();
+        return qt_failed(NULL, QT_EXIT_INPUT);
     w.rope = facts.rope;
     if (!(w.rope.theta > 0)) {
         qt_error("%s does not say rope_theta; give it with --rope-theta", config);
