@@ -8,6 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const char pass_words[] = "|-all|-winograd"
+#define X(name, fuses, keeps) "|-" #name
+#include "base/passes.def"
+#undef X
+                                 "|";
+static const char pass_list[] = "a comma list of -all, -winograd"
+#define X(name, fuses, keeps) ", -" #name
+#include "base/passes.def"
+#undef X
+    ;
+
 static const struct {
     qrn_env env;
     const char *var;
@@ -23,12 +34,7 @@ static const struct {
     {QRN_ENV_SAVER_BACKEND, "QUERN_SAVER_BACKEND", 0, "|cpu|gpu|htp|", "cpu, gpu or htp"},
     {QRN_ENV_GPU_KERNELS, "QUERN_GPU_KERNELS", 0, "|-mma|-tile|-cpu|-depthwise|-attention|-gemv|",
      "a comma list of -mma, -tile, -cpu, -depthwise, -attention and -gemv"},
-    {QRN_ENV_PASSES, "QUERN_PASSES", 0,
-     "|-all|-winograd|-batchnorm|-pad|-clamp|-swish|-bits|-round_to|-cancel|-layout|-attention|"
-     "-transpose|-alias|-table|-join|-wide|-dead|-in_place|-chain|",
-     "a comma list of -all, -winograd, -batchnorm, -pad, -clamp, -swish, -bits, -round_to, "
-     "-cancel, -layout, -attention, -transpose, -alias, -table, -join, -wide, -dead, -in_place "
-     "and -chain"},
+    {QRN_ENV_PASSES, "QUERN_PASSES", 0, pass_words, pass_list},
     {QRN_ENV_ISA, "QUERN_ISA", 0, "|ref|avx2|avxvnni|avx512|vnni|vbmi|amx|neon|dot|i8mm|",
      "ref, avx2, avxvnni, avx512, vnni, vbmi, amx, neon, dot or i8mm"},
 };

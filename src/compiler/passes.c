@@ -13,24 +13,9 @@
 #include <string.h>
 
 const qrn_pass qrn_passes[] = {
-    {"batchnorm", qrn_pass_batchnorm, false, false},
-    {"pad", qrn_pass_pad, false, false},
-    {"clamp", qrn_pass_clamp, false, true},
-    {"swish", qrn_pass_swish, false, false},
-    {"bits", qrn_pass_bits, true, false},
-    {"round_to", qrn_pass_round_to, true, false},
-    {"cancel", qrn_pass_cancel, false, false},
-    {"layout", qrn_pass_layout, true, false},
-    {"attention", qrn_pass_attention, true, false}, // no value shares the memory of another yet
-    {"transpose", qrn_pass_transpose, true, false},
-    {"alias", qrn_pass_alias, false, false},
-    {"table", qrn_pass_table, false, false},
-    {"join", qrn_pass_join, false, false},
-    {"wide", qrn_pass_wide, false, false},
-    {"dead", qrn_pass_dead, false, false},
-    {"in_place", qrn_pass_in_place, true,
-     false},                               // others count on one content for all values of a memory
-    {"chain", qrn_pass_chain, true, true}, // steps must not move any more
+#define X(name, fuses, keeps) {#name, qrn_pass_##name, fuses, keeps},
+#include "base/passes.def"
+#undef X
     {NULL, NULL, false, false},
 };
 

@@ -27,28 +27,14 @@ typedef struct qrn_pass {
     bool keeps; // values that are wanted (qrn_compile_options) are computed and stay
 } qrn_pass;
 
-extern const qrn_pass qrn_passes[]; // in order; ends with a row without a name
+extern const qrn_pass qrn_passes[]; // those of base/passes.def; ends with a row without a name
 
 // Runs all passes that are not left out.
 qrn_status qrn_lo_passes(qrn_lowering *lo);
 
-qrn_status qrn_pass_batchnorm(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_pad(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_clamp(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_swish(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_bits(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_round_to(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_cancel(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_layout(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_attention(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_transpose(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_alias(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_table(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_join(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_wide(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_dead(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_chain(qrn_lowering *lo, const qrn_use *uses);
-qrn_status qrn_pass_in_place(qrn_lowering *lo, const qrn_use *uses);
+#define X(name, fuses, keeps) qrn_status qrn_pass_##name(qrn_lowering *lo, const qrn_use *uses);
+#include "base/passes.def"
+#undef X
 
 // May step `at` be an epilogue of step `head`, behind those in between? It reads what they make
 // element by element, and does not write over what they read otherwise.
