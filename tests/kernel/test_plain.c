@@ -288,6 +288,43 @@ static void quantization_rounds_ties_to_even(void **unused) {
     }
 }
 
+// Does x[a] come before x[b]? NaN is larger than every number.
+static bool comes_first(const float *x, uint32_t a, uint32_t b, const qrn_topk_args *o) {
+    double p = isnan(x[a]) ? INFINITY : (double)x[a], q = isnan(x[b]) ? INFINITY : (double)x[b];
+    if (isnan(x[a]) != isnan(x[b]) && p == q) // infinity beside NaN
+        return isnan(x[a]) ? !o->smallest : o->smallest;
+    if (p != q)
+        return (p > q) != o->smallest;
+    return o->low_ties ? a < b : a > b;
+}
+
+static void first_elements_of_long_rows(void **unused) {
+    (void)unused;
+    for (uint32_t round = 0; round < 24; round++) {
+        uint32_t in_dims[] = {3, between(40, 500)}, out_dims[] = {3, between(1, 40)};
+        qrn_topk_args args = {round & 1, round & 2};
+        qrn_view x = make(QRN_DTYPE_F32, 2, in_dims), y = make(QRN_DTYPE_F32, 2, out_dims);
+        qrn_view index = make(QRN_DTYPE_I32, 2, out_dims), *in[] = {&x}, *out[] = {&y, &index};
+        for (uint32_t i = 0; i < 3 * in_dims[1] && round & 4; i++) // many equal ones
+            ((float *)x.data)[i] = (float)between(0, 9);
+        qrn_kcall k = {.args = &args, .in = in, .out = out, .n_in = 1, .n_out = 2, .n_tasks = 1};
+        prove_call(&qrn_family_topk, QRN_DOMAIN_F32, &k);
+        assert_int_equal(
+            qrn_kernel_select(&qrn_family_topk, QRN_DOMAIN_F32, &k, qrn_cpu_isa())->fn(&k), QRN_OK);
+        for (uint32_t i = 0; i < 3 * out_dims[1]; i++) {
+            const float *row = (const float *)x.data + i / out_dims[1] * in_dims[1];
+            uint32_t at = ((const uint32_t *)index.data)[i], before = 0;
+            for (uint32_t j = 0; j < in_dims[1]; j++)
+                before += j != at && comes_first(row, j, at, &args);
+            assert_int_equal(before, i % out_dims[1]);
+            assert_memory_equal((const float *)y.data + i, row + at, sizeof *row);
+        }
+        free(x.data);
+        free(y.data);
+        free(index.data);
+    }
+}
+
 static void ops_along_an_axis(void **unused) {
     (void)unused;
     for (uint32_t round = 0; round < 120; round++) {
@@ -361,6 +398,7 @@ int main(void) {
         cmocka_unit_test_setup(integers, set_up),
         cmocka_unit_test_setup(integers_of_32_bits, set_up),
         cmocka_unit_test_setup(quantization_rounds_ties_to_even, set_up),
+        cmocka_unit_test_setup(first_elements_of_long_rows, set_up),
         cmocka_unit_test_setup(ops_along_an_axis, set_up),
         cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),
     };

@@ -32,6 +32,16 @@ static qrn_status nonzero_raw(const qrn_kcall *k) {
     return QRN_OK;
 }
 
+// n times the element.
+static void repeat(char *to, const void *value, size_t elem, size_t n) {
+    memcpy(to, value, elem);
+    for (size_t done = 1, part; done < n; done += part) {
+        part = done < n - done ? done : n - done;
+        part = part * elem < 4096 ? part : 4096 / elem; // what is copied stays in a near cache
+        memcpy(to + done * elem, to, part * elem);
+    }
+}
+
 static qrn_status one_hot_raw(const qrn_kcall *k) {
     const qrn_one_hot_args *a = k->args;
     const qrn_view *idx = k->in[0], *y = k->out[0];
@@ -44,9 +54,7 @@ static qrn_status one_hot_raw(const qrn_kcall *k) {
         if (inner == 1) { // all of an index: off, but for one
             n = depth - d < end - i ? depth - d : end - i;
             int64_t at = qrn_view_int(idx, from);
-            qrn_strided s = {0};
-            qrn_strided_loop(&s, n, 0);
-            qrn_strided_copy(&s, a->off, to, elem, 0, 1);
+            repeat(to, a->off, elem, n);
             if (at >= (int64_t)d && at < (int64_t)(d + n))
                 memcpy(to + ((size_t)at - d) * elem, a->on, elem);
             continue;

@@ -7,22 +7,63 @@
 #include <math.h>
 #include <string.h>
 
-// Element of x that update number `at` of ScatterElements goes to; -1: index out of range.
-static int64_t element_target(const qrn_kcall *k, size_t at) {
+#define RUN 256 // updates whose places are found at a time
+
+// Plain int32 indices, as most are: 0 when one is outside.
+static bool plain_places(const int32_t *index, size_t n, int32_t dim, size_t base, size_t step,
+                         size_t each, size_t *to) {
+    unsigned bad = 0;
+    bool last = step == 1 && each == 0; // dimension
+    for (size_t j = 0; last && j < n; j++) {
+        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
+        bad |= (uint32_t)i >= (uint32_t)dim;
+        to[j] = base + (size_t)(uint32_t)i;
+    }
+    for (size_t j = 0; !last && j < n; j++) {
+        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
+        bad |= (uint32_t)i >= (uint32_t)dim;
+        to[j] = base + (size_t)(uint32_t)i * step + j * each;
+    }
+    return !bad;
+}
+
+// The elements of x that updates from number `at` on of ScatterElements go to, `n` of them in one
+// row of the indices; false: an index is out of range.
+static bool places(const qrn_kcall *k, size_t at, size_t n, size_t *to) {
     const qrn_scatter_args *a = k->args;
     const qrn_view *x = k->in[0], *idx = k->in[1];
-    size_t rest = at, to = 0, step = 1;
+    size_t rest = at, base = 0, step = 1, stride = 1;
     for (uint32_t d = x->rank; d-- > 0;) {
-        int64_t i = (int64_t)(rest % idx->dims[d]);
+        size_t i = rest % idx->dims[d];
         rest /= idx->dims[d];
         if (d == a->axis)
-            i = qrn_index_at(idx, at, x->dims[d]);
-        if (i < 0)
-            return -1;
-        to += (size_t)i * step;
+            stride = step;
+        else
+            base += i * step;
         step *= x->dims[d];
     }
-    return (int64_t)to;
+    size_t each = a->axis + 1 == x->rank ? 0 : 1;
+    uint32_t dim = x->dims[a->axis];
+    if (idx->dtype == QRN_DTYPE_I32 && dim <= INT32_MAX)
+        return plain_places((const int32_t *)idx->data + at, n, (int32_t)dim, base, stride, each,
+                            to);
+    for (size_t j = 0; j < n; j++) {
+        int64_t i = qrn_index_at(idx, at + j, dim);
+        if (i < 0)
+            return false;
+        to[j] = base + (size_t)i * stride + j * each;
+    }
+    return true;
+}
+
+// The next run of updates; 0: none is left.
+static size_t next_run(const qrn_kcall *k, size_t at) {
+    const qrn_view *idx = k->in[1];
+    size_t left = qrn_view_count(idx) - at, row = idx->rank ? idx->dims[idx->rank - 1] : 1;
+    if (!left)
+        return 0;
+    size_t n = row - at % row;
+    return n < RUN ? n : RUN;
 }
 
 // The result begins as x. An application may give one buffer for both, a cache into which only the
@@ -79,15 +120,28 @@ static slices slices_of(const qrn_kcall *k) {
 #define ND scatter_nd_i64
 #include "kernels/move/scatter.inc"
 
+#define PUT(type)                                                                                  \
+    do {                                                                                           \
+        for (size_t j = 0; j < n; j++)                                                             \
+            ((type *)y)[to[j]] = ((const type *)updates)[at + j];                                  \
+    } while (0)
+
 static qrn_status scatter_elements_raw(const qrn_kcall *k) {
-    size_t elem = qrn_view_elem(k->in[0]), n = qrn_view_count(k->in[1]);
-    char *y = k->out[0]->data;
+    size_t elem = qrn_view_elem(k->in[0]), to[RUN];
+    void *y = k->out[0]->data;
+    const void *updates = k->in[2]->data;
     begin_as_x(k, elem);
-    for (size_t i = 0; i < n; i++) {
-        int64_t to = element_target(k, i);
-        if (to < 0)
+    for (size_t at = 0, n; (n = next_run(k, at)) > 0; at += n) {
+        if (!places(k, at, n, to))
             return QRN_E_ARGUMENT;
-        memcpy(y + (size_t)to * elem, (const char *)k->in[2]->data + i * elem, elem);
+        if (elem == 1)
+            PUT(uint8_t);
+        else if (elem == 2)
+            PUT(uint16_t);
+        else if (elem == 4)
+            PUT(uint32_t);
+        else
+            PUT(uint64_t);
     }
     return QRN_OK;
 }
