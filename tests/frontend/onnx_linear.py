@@ -83,6 +83,25 @@ def integers():
         want = (a.astype(np.int64) - az.reshape(3, 1)) @ (b.astype(np.int64) - bz)
         yield case(f"matmul_integer{name}", node("MatMulInteger", "a b az bz", "y"), {"a": a},
                    constants={"b": b, "az": az, "bz": bz}, expected=[want.astype(np.int32)])
+    rng = np.random.default_rng(5)
+    zeros = {"none": (None, None), "a": (np.uint8(130), None), "both": (np.uint8(9), np.int8(-4))}
+    for name, (az, bz) in zeros.items():
+        for types in ((np.uint8, np.int8), (np.uint8, np.uint8), (np.int8, np.int8)):
+            low, high = zip(*((np.iinfo(t).min, np.iinfo(t).max + 1) for t in types))
+            a = rng.integers(low[0], high[0], (2, 13, 70)).astype(types[0])
+            b = rng.integers(low[1], high[1], (70, 37)).astype(types[1])
+            both = [None if z is None else z.astype(t) for z, t in zip((az, bz), types)]
+            want = (a.astype(np.int64) - int(both[0] or 0)) @ (b.astype(np.int64) -
+                                                               int(both[1] or 0))
+            names = "a b az bz" if bz is not None else "a b az" if az is not None else "a b"
+            given = {k: np.array(z) for k, z in zip(("az", "bz"), both) if z is not None}
+            title = f"matmul_integer_{name}_{types[0].__name__}_{types[1].__name__}"
+            for how, live in (("", ()), ("_live_zero", ("az",)), ("_live", ("az", "bz", "b"))):
+                every = {"b": b, **given}
+                yield case(title + how, node("MatMulInteger", names, "y"),
+                           {"a": a, **{k: v for k, v in every.items() if k in live}},
+                           constants={k: v for k, v in every.items() if k not in live},
+                           expected=[want.astype(np.int32)])
     yield case("matmul_integer_too_deep", node("MatMulInteger", "a b", "y"),
                {"a": np.zeros((1, 99999), np.uint8)},
                constants={"b": np.zeros((99999, 1), np.int8)}, refusal="not exact")

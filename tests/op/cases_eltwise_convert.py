@@ -60,7 +60,7 @@ def source_tensor(f, dtype, shape):
 
 
 def cast_cases(f):
-    for source in "f32 f16 uq8 sq8 uq16 sq16 i8 i16 i32 i64 u8 u16 u32 b8".split():
+    for source in "f32 f16 uq8 sq8 uq16 sq16 sq32 i8 i16 i32 i64 u8 u16 u32 b8".split():
         for target in "f32 f16 uq8 sq8 uq16 i8 i16 i32 i64 u8 u16 u32 b8".split():
             for shape in ((9,), (2, 3, 5)):
                 x = source_tensor(f, source, shape)

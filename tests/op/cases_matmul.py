@@ -99,6 +99,26 @@ def matmul_quant_cases(f):
               name=f"MatMul_uq16_{dtype}")
 
 
+def matmul_sum_cases(f):
+    """Results of 32 bits: the sums themselves where scales are 1, exactly."""
+    def codes(dtype, shape):
+        low, high = {"uq8": (0, 255), "sq8": (-128, 127), "uq16": (0, 65535)}[dtype]
+        return f.rng.integers(low, high, shape, endpoint=True)
+    for a_type, b_type in (("uq8", "sq8"), ("sq8", "sq8"), ("uq8", "uq8"), ("uq16", "sq8")):
+        for kind in ("static", "input"):
+            for rows, depth, cols in ((1, 5, 3), (13, 70, 33), (30, 258, 64)):
+                for a_offset, b_offset, scale in ((0, 0, 1), (-7, 5, 1), (0, -128, 1), (3, 0, 3)):
+                    a = q.Tensor("a", codes(a_type, (rows, depth)), a_type,
+                                 q.scale_offset(1, a_offset))
+                    b = q.Tensor("b", codes(b_type, (depth, cols)), b_type,
+                                 q.scale_offset(1, b_offset), kind)
+                    y = (a.codes + a_offset) @ (b.codes + b_offset)
+                    y = (2 * y + scale) // (2 * scale)  # ties go up
+                    f.add("MatMul", [a, b], [q.Tensor("y", y, "sq32", q.scale_offset(scale),
+                                                      tol=q.exact())],
+                          name=f"MatMul_{a_type}_{b_type}_sq32_{kind}")
+
+
 def matmul_dynamic_cases(f):
     for dtype in ("f32", "uq8"):
         for kind in ("static", "input"):
@@ -207,6 +227,7 @@ def hadamard_cases(f):
 def cases(f):
     matmul_float_cases(f)
     matmul_quant_cases(f)
+    matmul_sum_cases(f)
     matmul_dynamic_cases(f)
     fully_connected_cases(f)
     fully_connected_dynamic_cases(f)

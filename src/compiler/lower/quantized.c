@@ -25,11 +25,16 @@ static bool is_8bit(qrn_dtype t) { return t == QRN_DTYPE_UQ8 || t == QRN_DTYPE_S
 static bool is_16bit(qrn_dtype t) { return t == QRN_DTYPE_UQ16 || t == QRN_DTYPE_SQ16; }
 static bool is_4bit(qrn_dtype t) { return t == QRN_DTYPE_UQ4 || t == QRN_DTYPE_SQ4; }
 
-static bool activations_fit(const qrn_tensor *x, const qrn_tensor *y) {
+// 32 bits: matmuls alone.
+static bool result_fits(const qrn_tensor *y, const qrn_quantized *q) {
+    bool wide = y->dtype == QRN_DTYPE_SQ32 && q->op == &qrn_cop_matmul;
+    return (is_8bit(y->dtype) || is_16bit(y->dtype) || wide) && one_scale(&y->quant);
+}
+
+static bool activations_fit(const qrn_tensor *x) {
     bool full = x->quant.bits == 0 || x->quant.bits >= qrn_dtypes[x->dtype].bits;
     return (is_8bit(x->dtype) || is_16bit(x->dtype)) && full && one_scale(&x->quant) &&
-           small_offset(x->quant.offset) && (is_8bit(y->dtype) || is_16bit(y->dtype)) &&
-           one_scale(&y->quant);
+           small_offset(x->quant.offset);
 }
 
 static bool weights_fit(const qrn_tensor *w, uint32_t channel_axis) {
@@ -133,7 +138,8 @@ static qrn_status lower_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quan
 static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
 
 qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
-    if (!activations_fit(n->in[0], n->out[0]) || !weights_fit(n->in[1], q->channel_axis))
+    if (!activations_fit(n->in[0]) || !result_fits(n->out[0], q) ||
+        !weights_fit(n->in[1], q->channel_axis))
         return QRN_E_UNSUPPORTED;
     qrn_val ins[3] = {QRN_VAL_NONE, QRN_VAL_NONE, QRN_VAL_NONE}, out;
     if (has_bias(n))

@@ -47,10 +47,11 @@ static bool whole_bits(const qrn_view *v) {
 }
 
 // 8 or 16 bits with one scale and no shift.
-static bool one_scale(const qrn_view *v) {
-    return qrn_chk_type(v, QUANTIZED_8_16) && qrn_chk_per_tensor(v) && v->quant->shift == 0.0f &&
+static bool one_scale_of(const qrn_view *v, qrn_dtype_mask types) {
+    return qrn_chk_type(v, types) && qrn_chk_per_tensor(v) && v->quant->shift == 0.0f &&
            positive(v->quant->scale);
 }
+static bool one_scale(const qrn_view *v) { return one_scale_of(v, QUANTIZED_8_16); }
 
 static const char *check_weights(const qrn_view *w, uint32_t channel_axis) {
     const qrn_quant *q = w->quant;
@@ -71,12 +72,13 @@ static const char *check_weights(const qrn_view *w, uint32_t channel_axis) {
 static bool is_16_bits(const qrn_view *v) { return qrn_dtypes[v->dtype].bits == 16; }
 
 // Types and encodings of requant.h.
-static const char *check_quantized(const qrn_kcall *k, uint32_t channel_axis, uint64_t depth) {
+static const char *check_quantized(const qrn_kcall *k, uint32_t channel_axis, uint64_t depth,
+                                   qrn_dtype_mask results) {
     const qrn_view *x = k->in[0], *w = k->in[1], *bias = qrn_chk_in(k, 2), *y = k->out[0];
     QRN_NEED(one_scale(x) && whole_bits(x) && near(x->quant->offset),
              "in[0] is not of 8 or 16 bits with one scale and a near offset");
     QRN_NEED_ALSO(check_weights(w, channel_axis));
-    QRN_NEED(one_scale(y), "out[0] is not of 8 or 16 bits with one scale");
+    QRN_NEED(one_scale_of(y, results), "out[0] is not of 8 or 16 bits with one scale");
     QRN_NEED(depth <= RAW_DEPTH, "so many multiply-adds may overflow");
     bool blocks = w->quant->kind == QRN_QUANT_BLOCK;
     bool may_be_real = blocks || is_16_bits(x) || is_16_bits(w);
@@ -86,11 +88,11 @@ static const char *check_quantized(const qrn_kcall *k, uint32_t channel_axis, ui
 }
 
 static const char *check_gemm(const qrn_kcall *k, qrn_domain domain, uint32_t channel_axis,
-                              uint64_t depth, size_t channels) {
+                              uint64_t depth, size_t channels, qrn_dtype_mask results) {
     const qrn_view *bias = qrn_chk_in(k, 2);
     QRN_NEED(!bias || qrn_chk_vector(bias, channels), "in[2] has not one number per channel");
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
-    return domain == QRN_DOMAIN_RAW ? check_quantized(k, channel_axis, depth)
+    return domain == QRN_DOMAIN_RAW ? check_quantized(k, channel_axis, depth, results)
                                     : qrn_chk_all_real(k, domain);
 }
 
@@ -136,7 +138,7 @@ static const char *check_conv(const qrn_kcall *k, qrn_domain domain) {
     }
     QRN_NEED(domain != QRN_DOMAIN_RAW || !a->clamp.on, "a clamp of quantized values");
     uint64_t depth = qrn_view_span(w, 0, last - 1) * (x->dims[last] / a->group);
-    return check_gemm(k, domain, last, depth, y->dims[last]);
+    return check_gemm(k, domain, last, depth, y->dims[last], QUANTIZED_8_16);
 }
 
 const qrn_cop qrn_cop_conv = {
@@ -191,7 +193,7 @@ static const char *check_matmul(const qrn_kcall *k, qrn_domain domain) {
     QRN_NEED(c->dims[c->rank - 1] == cols, "in[1] and out[0] differ in columns");
     QRN_NEED(domain != QRN_DOMAIN_RAW || !m->clamp.on, "a clamp of quantized values");
     QRN_NEED_ALSO(m->flat ? check_flat(m, a, b, c, depth) : check_matrices(m, a, b, c, depth));
-    return check_gemm(k, domain, channel_axis, depth, cols);
+    return check_gemm(k, domain, channel_axis, depth, cols, QUANTIZED_8_16 | QRN_T(SQ32));
 }
 
 const qrn_cop qrn_cop_matmul = {

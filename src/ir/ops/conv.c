@@ -341,7 +341,7 @@ const qrn_op_def qrn_ops_conv[] = {
         INS(REQUIRED("a", 2, MAX, ACT16),
             REQUIRED("b", 2, MAX, ACT16 | UQ4 | SQ4),
             OPTIONAL("bias", 1, 1, F32 | F16 | UQ8 | SQ8 | SQ32)),
-        OUTS(REQUIRED("c", 2, MAX, ACT16)),
+        OUTS(REQUIRED("c", 2, MAX, ACT16 | SQ32)),
         PARAMS(SCALAR_OPT("transpose_in0", B8, "0"),
                SCALAR_OPT("transpose_in1", B8, "0")),
         .flags = QRN_OP_DYNAMIC,

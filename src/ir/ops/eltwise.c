@@ -250,7 +250,7 @@ const qrn_op_def qrn_ops_eltwise[] = {
     {
         .name = "Cast",
         .category = "dtype",
-        INS(REQUIRED("x", 0, MAX, ACT16 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | B8)),
+        INS(REQUIRED("x", 0, MAX, ACT16 | SQ32 | I8 | I16 | I32 | I64 | U8 | U16 | U32 | B8)),
         OUTS(REQUIRED("y", 0, MAX, ACT | I8 | I16 | I32 | I64 | U8 | U16 | U32 | B8)),
         .flags = QRN_OP_DYNAMIC,
         .rule = rule_cast,

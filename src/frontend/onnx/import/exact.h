@@ -19,4 +19,9 @@ qc_tensor *ox_exact_product(ox_expr *e, qc_tensor *a, qc_tensor *b, uint32_t dep
 // index of `axis`.
 qc_tensor *ox_in_minus(ox_expr *e, uint32_t i, ox_layout layout, uint32_t zero, uint32_t axis);
 
+// MatMulInteger by one MatMul of quantized bytes with 32-bit results, where the backend has that:
+// the sums as they are, i32, of this shape. False: it does not, or operands do not fit; nothing was
+// emitted. *y is NULL after a failure.
+bool ox_bytes_product(ox_expr *e, uint32_t rank, const uint32_t *dims, qc_tensor **y);
+
 #endif

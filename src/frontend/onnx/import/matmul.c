@@ -454,10 +454,13 @@ static qrn_status import_matmul_integer(ox_import *im, const ox_node *n) {
     QRN_TRY(product_dims(im, n, va, vb, &wide, &out));
     QRN_TRY(ox_set_output(im, n, 0, OX_I32, out.rank, out.dims));
     ox_expr e = ox_begin(im, n);
-    qc_tensor *a = ox_in_minus(&e, 0, OX_ONNX, 2, va->rank < 2 ? 0 : va->rank - 2);
-    qc_tensor *b = ox_in_minus(&e, 1, OX_ONNX, 3, vb->rank - 1), *y = NULL;
-    qc_tensor *sum = ox_exact_product(&e, as_matrix(&e, a, true), as_matrix(&e, b, false),
-                                      va->dims[va->rank - 1], matmul_part, NULL);
+    qc_tensor *y = NULL, *sum = NULL;
+    if (!ox_bytes_product(&e, wide.rank, wide.dims, &sum)) {
+        qc_tensor *a = ox_in_minus(&e, 0, OX_ONNX, 2, va->rank < 2 ? 0 : va->rank - 2);
+        qc_tensor *b = ox_in_minus(&e, 1, OX_ONNX, 3, vb->rank - 1);
+        sum = ox_exact_product(&e, as_matrix(&e, a, true), as_matrix(&e, b, false),
+                               va->dims[va->rank - 1], matmul_part, NULL);
+    }
     if (e.s == QRN_OK)
         e.s = ox_out(im, n, 0, OX_ONNX, &y);
     ox_into(&e, y);

@@ -4,8 +4,8 @@
 // domain. The reference rows and every fast one agree with it to the bit.
 //
 // Operands. x and w are quantized values of 4 to 16 bits; x and y have one encoding per tensor, y
-// of 8 or 16 bits; w has one per tensor, per output channel or per block. Offsets of x and w are
-// within +-QRN_REQUANT_OFFSET_MAX.
+// of 8 or 16 bits, of matmuls also of 32; w has one per tensor, per output channel or per block.
+// Offsets of x and w are within +-QRN_REQUANT_OFFSET_MAX.
 //
 // Sums are exact integers. A bias is i32 in units of scale_x * scale_w, or f64 in real units where
 // an operand has 16 bits or w is encoded per block. With w encoded per tensor or per channel
@@ -89,7 +89,9 @@ static inline int32_t qrn_requantize(const qrn_requant *r, int64_t acc) {
 }
 
 static inline void qrn_q_store(const qrn_view *y, size_t i, int32_t q) {
-    if (qrn_view_elem(y) == 2)
+    if (qrn_view_elem(y) == 4)
+        ((int32_t *)y->data)[i] = q;
+    else if (qrn_view_elem(y) == 2)
         ((uint16_t *)y->data)[i] = (uint16_t)q;
     else
         ((uint8_t *)y->data)[i] = (uint8_t)q;

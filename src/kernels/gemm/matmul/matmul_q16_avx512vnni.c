@@ -23,7 +23,7 @@ bool qrn_matmul_q16_works(const qrn_kcall *k) {
     const qrn_view *a = k->in[0], *b = k->in[1], *c = k->out[0];
     size_t depth = qrn_matmul_geometry_of(k).depth;
     return qrn_dtypes[a->dtype].bits == 16 && qrn_dtypes[b->dtype].bits >= 8 && plain_q(a) &&
-           plain_q(b) && plain_q(c) && !(k->n_in > 2 && k->in[2]) &&
+           plain_q(b) && plain_q(c) && qrn_view_elem(c) <= 2 && !(k->n_in > 2 && k->in[2]) &&
            b->quant->kind == QRN_QUANT_TENSOR && depth > 0 && depth <= DEPTH_MAX;
 }
 

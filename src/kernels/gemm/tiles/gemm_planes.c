@@ -52,6 +52,49 @@ const qrn_planes_kernel qrn_planes_neondot = {.sums = sums_neondot, .ops = &qrn_
 SUMS(ref, qrn_gemm_q8_ref)
 const qrn_planes_kernel qrn_planes_ref = {.sums = sums_ref, .ops = &qrn_planes_ops_ref};
 
+// Are results the sums themselves? Then they are y = sum + add, in 32 bits.
+static bool keeps_sums(const qrn_planes_rows *r, const qrn_planes_panel *p,
+                       const qrn_planes_out *o) {
+    if (o->elem != 4 || r->planes != 1 || p->planes != 1 || p->n_runs != 1 || p->offset ||
+        !p->add32)
+        return false;
+    for (uint32_t c = 0; c < o->cols; c++)
+        if (p->m[c] != 1.0 || p->start[c] != 0.5)
+            return false;
+    return true;
+}
+
+static void store_sums(const int32_t *acc, const int32_t *add, const qrn_planes_out *o,
+                       size_t first, uint32_t rows) {
+    for (uint32_t i = 0; i < rows; i++, acc += QRN_PANEL) {
+        uint32_t *to = (uint32_t *)o->y + (first + i) * o->y_row;
+        if (o->cols == QRN_PANEL)
+            for (uint32_t c = 0; c < QRN_PANEL; c++)
+                to[c] = (uint32_t)acc[c] + (uint32_t)add[c];
+        else
+            for (uint32_t c = 0; c < o->cols; c++)
+                to[c] = (uint32_t)acc[c] + (uint32_t)add[c];
+    }
+}
+
+static void sums_alone(const qrn_planes_kernel *k, const qrn_planes_rows *r,
+                       const qrn_planes_panel *p, const qrn_planes_out *o) {
+    int32_t acc[QRN_PLANES_TILE * QRN_PANEL] = {0}; // columns beyond o->cols may stay unwritten
+    for (size_t first = 0; first < r->n; first += QRN_PLANES_TILE) {
+        size_t left = r->n - first;
+        qrn_planes_tile w = {.a = r->a + first * r->row_bytes,
+                             .row_bytes = r->row_bytes,
+                             .rows = (uint32_t)(left < QRN_PLANES_TILE ? left : QRN_PLANES_TILE),
+                             .planes = 1,
+                             .b = p->plane[0],
+                             .steps = p->steps,
+                             .cols = o->cols,
+                             .acc = acc};
+        (p->nibbles ? k->sums4 : k->sums)(&w);
+        store_sums(acc, p->add32, o, first, w.rows);
+    }
+}
+
 // Any rows, panels and results, with the sums on their way through memory.
 static void product(const qrn_planes_kernel *k, const qrn_planes_rows *r, const qrn_planes_panel *p,
                     const qrn_planes_out *o) {
@@ -103,7 +146,9 @@ void qrn_planes_gemm(const qrn_planes_kernel *k, const qrn_planes_rows *r,
     if (k->requant && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
         !p->offset && p->small)
         (p->nibbles ? k->requant4 : k->requant)(r, p, o);
-    else if (k->runs && p->planes == 1 && p->n_runs > 1 && short_runs(p))
+    else if (keeps_sums(r, p, o))
+        sums_alone(k, r, p, o);
+    else if (k->runs && p->planes == 1 && p->n_runs > 1 && o->elem < 4 && short_runs(p))
         k->runs(r, p, o);
     else
         product(k, r, p, o);

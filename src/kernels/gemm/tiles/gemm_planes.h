@@ -36,7 +36,7 @@ typedef struct qrn_planes_ops {
     // zeros.
     void (*scale)(double *t, const double *sum, const double *add, const double *offset,
                   const double *row, size_t row_step, const double *m, uint32_t rows);
-    // Quantized values of 1 or 2 bytes: clamp(floor(t)); rows y_row elements apart.
+    // Quantized values of 1, 2 or 4 bytes: clamp(floor(t)); rows y_row elements apart.
     void (*store)(void *y, size_t elem, size_t y_row, const double *t, uint32_t rows, uint32_t cols,
                   double lo, double hi);
     // Cuts n 16-bit values into low and high bytes; flip is XORed to the high ones.
