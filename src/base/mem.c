@@ -129,6 +129,13 @@ static void *take(size_t total) {
     return p + HEADER_BYTES;
 }
 
+void qrn_leave_pages(void *part, size_t size_bytes) {
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)part;
+    uintptr_t first = (at + page - 1) / page * page, end = (at + size_bytes) / page * page;
+    if (HEADER_BYTES && first < end)
+        (void)madvise((void *)first, end - first, MADV_DONTNEED);
+}
+
 void *qrn_alloc(size_t size_bytes) {
     size_t total;
     if (should_fail() || !qrn_add_size(size_bytes, HEADER_BYTES + QRN_TAIL + QRN_ALIGN - 1, &total))

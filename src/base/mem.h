@@ -28,6 +28,9 @@ void qrn_free(void *p); // NULL is fine
 void qrn_spares_keep(void);
 void qrn_spares_drop(void);
 
+// Gives the whole pages in a part of a block back to the system; what it holds is undefined then.
+void qrn_leave_pages(void *part, size_t size_bytes);
+
 // a*b and a+b; false on overflow.
 bool qrn_mul_size(size_t a, size_t b, size_t *out);
 bool qrn_add_size(size_t a, size_t b, size_t *out);

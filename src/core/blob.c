@@ -132,6 +132,8 @@ static void free_blob(qrn_blobs *s, qrn_blob *b) {
     } else if (--c->n_blobs == 0) {
         s->open = s->open == c ? NULL : s->open;
         qrn_free(c);
+    } else {
+        qrn_leave_pages(b, blob_bytes(b->size_bytes));
     }
 }
 

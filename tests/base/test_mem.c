@@ -183,6 +183,28 @@ static void spares_are_used_again_while_they_are_kept(void **state) {
 #endif
 }
 
+// Only whole pages go: what lies beside the part stays.
+static void pages_that_are_left_go_and_their_neighbours_stay(void **state) {
+    (void)state;
+    enum { BYTES = 4 << 20, FROM = 100000, N = 3000000 };
+    unsigned char *p = qrn_alloc(BYTES);
+    assert_non_null(p);
+    memset(p, 7, BYTES);
+    qrn_leave_pages(p + FROM, N);
+    qrn_leave_pages(p + 10, 20); // no page
+    size_t gone = 0;
+    for (size_t i = 0; i < BYTES; i++) {
+        gone += p[i] == 0;
+        if (i < FROM || i >= FROM + N)
+            assert_int_equal(p[i], 7);
+    }
+#ifndef QRN_ASAN
+    assert_true(gone > N - 2 * 65536);
+#endif
+    memset(p, 1, BYTES); // it can be used again
+    qrn_free(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_are_aligned_and_counted),
@@ -194,6 +216,7 @@ int main(void) {
         cmocka_unit_test(arenas_of_many_megabytes_keep_their_objects_apart),
         cmocka_unit_test(a_failure_leaves_its_line),
         cmocka_unit_test(spares_are_used_again_while_they_are_kept),
+        cmocka_unit_test(pages_that_are_left_go_and_their_neighbours_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,27 @@ def matmuls():
                refusal="contracted")
 
 
+def large_constants():
+    """Weights of float16 that are cast, more than a megabyte of them: they are freed behind the
+    last node that reads them, which may be a Gather, a Transpose, or one that shares the data."""
+    table, x = normal(900, 300).astype(np.float16), normal(2, 300)
+    ids = np.array([[3, 899, 0]], np.int32)
+    cast = node("Cast", "w", "f", to=1)
+    wide = table.astype(np.float32)
+    tied = [cast, node("Gather", "f ids", "rows"), node("Transpose", "f", "t", perm=[1, 0]),
+            node("MatMul", "x t", "y"), node("ReduceSum", "rows", "z", keepdims=0)]
+    yield case("large_tied", tied, {"x": x, "ids": ids}, "y z", constants={"w": table},
+               expected=[x @ wide.T, wide[ids].sum()], tol=1e-4)
+    twice = [cast, node("Cast", "f", "again", to=1), node("Transpose", "again", "t", perm=[1, 0]),
+             node("MatMul", "x t", "a"), node("MatMul", "a f", "y")]
+    yield case("large_shared", twice, {"x": x}, constants={"w": table},
+               expected=[x @ wide.T @ wide], tol=1e-3)
+    w = normal(300, 900).astype(np.float16)
+    yield case("large_output", [cast, node("MatMul", "x f", "y"), node("Identity", "f", "z")],
+               {"x": x}, "y z", constants={"w": w},
+               expected=[x @ w.astype(np.float32), w.astype(np.float32)], tol=1e-4)
+
+
 def gemms():
     a, b = normal(3, 4), normal(4, 5)
     for i, c in enumerate((None, normal(5), normal(1, 5), normal(3, 1), normal(3, 5), normal(1),
@@ -290,5 +311,5 @@ def qlinear():
 
 
 def cases():
-    for group in (matmuls, gemms, integers, einsums, units, weights_only, qlinear):
+    for group in (matmuls, large_constants, gemms, integers, einsums, units, weights_only, qlinear):
         yield from group()

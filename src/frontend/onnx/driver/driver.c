@@ -171,7 +171,10 @@ static qrn_status try_fold(ox_import *im, const ox_node *n, bool *done) {
         if (n->in[i][0])
             QRN_TRY(ox_align(im, ox_scope_find(im->scope, n->in[i])));
     memset(out, 0, sizeof out);
-    qrn_status s = ox_fold(n, ox_version(im, n), in, most, im->arena, out);
+    qrn_arena *own = ox_large_begin(im, n, in, most);
+    qrn_status s = ox_fold(n, ox_version(im, n), in, most, own ? own : im->arena, out);
+    if (own)
+        ox_large_end(im, s == QRN_OK ? ox_scope_find(im->scope, n->out[0]) : NULL);
     if (s == QRN_E_UNSUPPORTED) {
         im->n_unfolded += most < OX_FOLD_BYTES;
         qrn_message_clear();
@@ -294,6 +297,7 @@ qrn_status ox_import_nodes(ox_import *im, const ox_node *nodes, uint32_t n) {
                 s = ox_take_from_outside(im, &nodes[i]);
         }
         QRN_TRY(s);
+        QRN_TRY(ox_large_leave(im, &nodes[i]));
     }
     return QRN_OK;
 }
@@ -348,6 +352,7 @@ qrn_status ox_import_model(const ox_model *m, qc_client *c, const ox_options *op
     if (s == QRN_OK)
         s = ox_model_check(m);
     s = ox_end_budget(&im, s);
+    ox_large_clear(&im);
     qrn_spares_drop();
     qrn_strmap_clear(&im.declared);
     qrn_strmap_clear(&im.ranks);

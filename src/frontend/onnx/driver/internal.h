@@ -35,6 +35,8 @@ struct ox_import {
     const ox_node **instead; // per node of the main graph: patterns.c; NULL: none looked for
     bool told_float64;       // it was reported that float64 is float32
     bool *assumes;           // the same: its pattern was found by declared shapes
+    struct ox_large *large;  // constants that are freed before the import ends: large.c
+    size_t large_bytes;      // of them
     const struct ox_waiting *waiting; // groups that rearrange.c decides on at their last nodes
 };
 
@@ -65,6 +67,15 @@ size_t ox_fold_bytes(const ox_import *im, size_t limit);
 // Spends what looking at constant inputs costs (in NULL: nobody looks); what a node makes is
 // bounded by memory. False: there is none left, and the node is the backend's.
 bool ox_spend_work(ox_import *im, const ox_node *n, const ox_val *const *in);
+
+// large.c
+// An arena for a large result of a node that is computed now, or NULL: it goes to the import's.
+// ox_large_end takes the value that it became (NULL: none), if there is an arena.
+qrn_arena *ox_large_begin(ox_import *im, const ox_node *n, const ox_val *const *in, size_t most);
+void ox_large_end(ox_import *im, ox_val *v);
+// Frees what is read by no node behind this one, which was imported; and all of them.
+qrn_status ox_large_leave(ox_import *im, const ox_node *n);
+void ox_large_clear(ox_import *im);
 
 // updatable.c
 bool ox_is_updatable(const ox_import *im, const char *name);

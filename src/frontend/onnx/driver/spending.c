@@ -59,7 +59,8 @@ qrn_status ox_end_budget(ox_import *im, qrn_status s) {
 
 // A quarter of what is left, so that names have room.
 size_t ox_fold_bytes(const ox_import *im, size_t limit) {
-    size_t used = qrn_arena_used(im->arena), most = im->budget.most[QRN_COST_MEMORY];
+    size_t used = qrn_arena_used(im->arena) + im->large_bytes,
+           most = im->budget.most[QRN_COST_MEMORY];
     size_t left = most > used ? (most - used) / 4 : 0;
     return left < limit ? left : limit;
 }
