@@ -57,6 +57,15 @@ static void table_of_many_16_bit_codes(void **state) {
     swish(U16, 656, 1);
 }
 
+// 0 less the values, without a table and without floats.
+static void negation_of_16_bits_is_one_step(void **state) {
+    (void)state;
+    const uint32_t *shape = SHAPE(7, 100);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, codes(IN, U16, shape, 0.05f, -30000),
+                codes(OUT, U16, shape, 0.04f, -35000));
+    small_expect(&g, 1, 1);
+}
+
 static void table_behind_a_table(void **state) {
     (void)state;
     const uint32_t *shape = SHAPE(3, 50);
@@ -274,6 +283,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(table_of_x_times_sigmoid_x),
         TEST(table_of_many_16_bit_codes),
+        TEST(negation_of_16_bits_is_one_step),
         TEST(table_behind_a_table),
         TEST(table_leaves_results_that_are_read),
         TEST(table_is_for_one_code),

@@ -254,6 +254,27 @@ static void unary_args(const qrn_node *n, qrn_unary_args *a) {
     a->threshold = qrn_node_f32(n, "threshold", -1.0f);
 }
 
+// 16-bit values whose negation is 0 less them, a step on the values as they are: a table of 65,536
+// results takes more memory and time.
+static bool is_16_bit_negation(const qrn_node *n, uint32_t code) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    return code == QRN_UNARY_NEG && is_steady(x) && is_steady(y) && x->dtype == QRN_DTYPE_UQ16 &&
+           x->quant.offset >= -65535 && x->quant.offset <= 0;
+}
+
+static qrn_status lower_negation(qrn_lowering *lo, const qrn_node *n) {
+    const qrn_tensor *x = n->in[0];
+    const qrn_shape one = {.rank = 1, .dims = {1}};
+    const qrn_binary_args args = {QRN_BINARY_SUB};
+    qrn_val ins[2], out;
+    void *zero;
+    QRN_TRY(qrn_lo_const(lo, x->dtype, &one, &x->quant, &ins[0], &zero));
+    *(uint16_t *)zero = (uint16_t)-x->quant.offset;
+    QRN_TRY(qrn_lo_tensor(lo, x, &ins[1]));
+    QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
+    return qrn_lo_step(lo, &qrn_cop_binary, QRN_DOMAIN_RAW, &args, ins, 2, &out, 1, 0);
+}
+
 static qrn_status lower_unary(qrn_lowering *lo, const qrn_node *n) {
     qrn_unary_args args;
     if (!find_code(unary_codes, COUNT(unary_codes), n->type, &args.op) &&
@@ -265,6 +286,8 @@ static qrn_status lower_unary(qrn_lowering *lo, const qrn_node *n) {
         qrn_binary_args not = {QRN_LOGICAL_NOT};
         return qrn_lo_generic(lo, &logic, n, &not );
     }
+    if (is_16_bit_negation(n, args.op) && n->in[0]->shape.rank > 0)
+        return lower_negation(lo, n);
     unary_args(n, &args);
     qrn_status s = qrn_lower_byte_table(lo, n, 0, &qrn_cop_unary, &args);
     return s == QRN_E_UNSUPPORTED ? qrn_lo_generic(lo, &unary, n, &args) : s;
