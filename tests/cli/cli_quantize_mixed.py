@@ -85,6 +85,15 @@ def test_the_layer_that_breaks_in_8_bits_is_found(task):
     assert good and all(p["choice"][names.index(n)] == 1 for p in good for n in ("r2", "r3"))
 
 
+def test_the_layers_that_break_alone_are_enough(task):
+    names = [layer["tensor"] for layer in task[2]["layers"]]
+    alone = [p for p in task[2]["points"]
+             if {n for n, option in zip(names, p["choice"]) if option} == {"r2", "r3"}]
+    assert len(alone) == 1 and alone[0]["front"]
+    fastest = min(task[2]["points"], key=lambda p: p["ms"])
+    assert alone[0]["sqnr_db"] > fastest["sqnr_db"] + 6
+
+
 def test_the_fastest_that_is_good_enough_is_written(task):
     folder, data, front = task
     best = max(p["sqnr_db"] for p in front["points"])
