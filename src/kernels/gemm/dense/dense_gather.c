@@ -130,14 +130,45 @@ static void gather_cell(const gather *w, const qrn_conv_cell *c, char *dst) {
         }
 }
 
-static void gather_adjoint(const gather *w, const qrn_conv_cell *c, char *dst) {
-    for (size_t tap = 0; tap < qrn_conv_taps(w->g); tap++, dst += w->cell) {
-        int64_t from = qrn_conv_source(w->g, c, tap);
-        if (from < 0)
-            fill_bytes(w, dst, w->cell);
-        else
-            memcpy(dst, w->x + (size_t)from * w->step, w->cell);
-    }
+// Cell of the input that tap k brings to cell `at` of dimension i of a transposed convolution; -1:
+// none.
+static int64_t adjoint_source(const qrn_conv_geometry *g, int i, int64_t at, int64_t k) {
+    int64_t pos = at + g->before[i] - k * g->dilation[i];
+    return pos < 0 || pos % g->stride[i] || pos / g->stride[i] >= g->in[i] ? -1
+                                                                           : pos / g->stride[i];
+}
+
+// A tap of n cells of a line from column `at` on: those that have a source are a stride apart.
+static void adjoint_tap(const gather *w, const char *line, int64_t at, size_t n, int64_t k,
+                        char *dst) {
+    const qrn_conv_geometry *g = w->g;
+    int64_t s = g->stride[2], pos = at + g->before[2] - k * g->dilation[2];
+    int64_t skip = pos < 0 ? -pos : (s - pos % s) % s;
+    int64_t from = (pos + skip) / s, left = (int64_t)n - skip;
+    int64_t count = left > 0 ? (left + s - 1) / s : 0;
+    count = count < g->in[2] - from ? count : g->in[2] - from;
+    if (count > 0)
+        w->copy(dst + (size_t)skip * w->dst_row, (size_t)s * w->dst_row,
+                line + (size_t)from * w->step, w->step, (size_t)count, w->cell);
+}
+
+// n cells of a line from c on. Most taps find no source: everything is filled first.
+static void gather_adjoint(const gather *w, const qrn_conv_cell *c, size_t n, char *dst) {
+    const qrn_conv_geometry *g = w->g;
+    size_t bytes = qrn_conv_taps(g) * w->cell;
+    fill_bytes(w, dst, bytes);
+    for (size_t i = 1; i < n; i++)
+        memcpy(dst + i * w->dst_row, dst, bytes);
+    for (int64_t i = 0; i < g->kernel[0]; i++)
+        for (int64_t j = 0; j < g->kernel[1]; j++) {
+            int64_t z = adjoint_source(g, 0, c->at[0], i), y = adjoint_source(g, 1, c->at[1], j);
+            for (int64_t k = 0; k < g->kernel[2]; k++, dst += w->cell) {
+                if (z < 0 || y < 0)
+                    continue;
+                size_t line = (size_t)((c->n * g->in[0] + z) * g->in[1] + y) * (size_t)g->in[2];
+                adjoint_tap(w, w->x + line * w->step, c->at[2], n, k, dst);
+            }
+        }
 }
 
 // The first cell of the line behind c's.
@@ -179,12 +210,12 @@ void qrn_dense_gather(const qrn_dense_plan *p, const void *x, size_t cell, size_
     inner_cells(g, &lo, &hi);
     for (int64_t left = (int64_t)n; left > 0; left -= run, to += (size_t)run * dst_row) {
         bool inner = !g->transposed && c.at[2] >= lo && c.at[2] < hi;
-        run = inner ? hi - c.at[2] : 1;
+        run = inner ? hi - c.at[2] : g->transposed ? g->out[2] - c.at[2] : 1;
         run = run < left ? run : left;
         if (inner)
             gather_run(&w, &c, (size_t)run, to);
         else if (g->transposed)
-            gather_adjoint(&w, &c, to);
+            gather_adjoint(&w, &c, (size_t)run, to);
         else
             gather_cell(&w, &c, to);
         c.at[2] += run;
