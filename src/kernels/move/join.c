@@ -116,6 +116,26 @@ static int64_t pad_row(const qrn_pad_args *a, const qrn_view *x, const qrn_view 
     return from;
 }
 
+// Positions [begin, end) of a row of y, which lie outside x. Single elements of 4 bytes, as images
+// with channels first have them, are not worth a call each.
+static void pad_edge(const qrn_pad_args *a, const pad_plan *p, size_t elem, const char *src,
+                     size_t n, size_t begin, size_t end, char *dst) {
+    if (a->scheme == QRN_PAD_CONSTANT) {
+        fill_run(dst + begin * p->unit, a->fill, elem, (end - begin) * p->unit);
+        return;
+    }
+    for (size_t i = begin; i < end; i++) {
+        int64_t at = pad_source(a, p->axis, (int64_t)i, (int64_t)n);
+        if (at < 0)
+            fill_run(dst + i * p->unit, a->fill, elem, p->unit);
+        else if (p->unit == sizeof(uint32_t))
+            memcpy(dst + i * sizeof(uint32_t), src + (size_t)at * sizeof(uint32_t),
+                   sizeof(uint32_t));
+        else
+            memcpy(dst + i * p->unit, src + (size_t)at * p->unit, p->unit);
+    }
+}
+
 static qrn_status pad_raw(const qrn_kcall *k) {
     const qrn_pad_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
@@ -131,18 +151,9 @@ static qrn_status pad_raw(const qrn_kcall *k) {
             continue;
         }
         const char *src = (const char *)x->data + (size_t)from * n * p.unit;
-        for (size_t i = 0; i < y->dims[p.axis]; i++) {
-            if (i == before) {
-                memcpy(dst + i * p.unit, src, n * p.unit);
-                i += n - 1;
-                continue;
-            }
-            int64_t at = pad_source(a, p.axis, (int64_t)i, (int64_t)n);
-            if (at < 0)
-                fill_run(dst + i * p.unit, a->fill, elem, p.unit);
-            else
-                memcpy(dst + i * p.unit, src + (size_t)at * p.unit, p.unit);
-        }
+        pad_edge(a, &p, elem, src, n, 0, before, dst);
+        memcpy(dst + before * p.unit, src, n * p.unit);
+        pad_edge(a, &p, elem, src, n, before + n, y->dims[p.axis], dst);
     }
     return QRN_OK;
 }

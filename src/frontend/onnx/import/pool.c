@@ -210,12 +210,25 @@ static uint32_t spatial_axes(uint32_t rank, uint32_t *axes) {
     return rank - 2;
 }
 
+// Channels come first: each has its numbers side by side, and no Transpose is needed.
+static qrn_status reduce_planes(ox_expr *e, bool max) {
+    uint32_t axes[OX_MAX_RANK], count = 0;
+    qc_tensor *x = ox_in_real(e, 0, OX_ONNX), *y = ox_out_real(e, 0, OX_ONNX);
+    for (uint32_t i = 2; x && i < x->rank; i++)
+        axes[count++] = i;
+    ox_into(e, y);
+    ox_reduce(e, max ? QNN_OP_REDUCE_MAX : QNN_OP_REDUCE_MEAN, x, axes, count, true);
+    return ox_end_real(e, 0, OX_ONNX, y);
+}
+
 static qrn_status import_global_pool(ox_import *im, const ox_node *n) {
     ox_pool p;
     uint32_t axes[OX_MAX_RANK];
     bool max = strcmp(n->op, "GlobalMaxPool") == 0;
     QRN_TRY(read_global(im, n, &p));
     ox_expr e = ox_begin(im, n);
+    if (!ox_is_quantized(im, n) && ox_layout_of(im, n) == OX_ONNX)
+        return reduce_planes(&e, max);
     qc_tensor *x = ox_fixed_in(&e, 0, OX_LAST), *y = ox_fixed_out(&e, 0, OX_LAST);
     if (e.s != QRN_OK)
         return e.s;
