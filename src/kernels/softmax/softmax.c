@@ -72,6 +72,9 @@ size_t qrn_softmax_q_scratch(const qrn_kcall *k) {
     {.name = "softmax_q_" #isa, .domain = QRN_DOMAIN_RAW, .needs = ISA,                            \
      .works = qrn_softmax_q_works,                                                                 \
      .fn = qrn_softmax_q_##isa, .tasks = tasks, .scratch = qrn_softmax_q_scratch}
+#define COLUMNS(isa, ISA)                                                                          \
+    {.name = "softmax_columns_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                  \
+     .fn = qrn_softmax_columns_f32_##isa, .tasks = tasks}
 #define FAST(isa, ISA)                                                                             \
     {.name = "softmax_f32_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA,                          \
      .works = elements_lie_together,                                                               \
@@ -81,11 +84,14 @@ static const qrn_kernel softmax_rows[] = {
 #ifdef __x86_64__
     FAST(avx512, QRN_ISA_AVX512),
     FAST(avx2, QRN_ISA_AVX2),
+    COLUMNS(avx512, QRN_ISA_AVX512),
     QUANTIZED(avx512, QRN_ISA_AVX512),
+    COLUMNS(avx2, QRN_ISA_AVX2),
     QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
     FAST(neon, QRN_ISA_NEON),
+    COLUMNS(neon, QRN_ISA_NEON),
     QUANTIZED(neon, QRN_ISA_NEON),
 #endif
     {.name = "softmax_f32_ref", .domain = QRN_DOMAIN_F32, .fn = softmax_f32_ref, .tasks = tasks},

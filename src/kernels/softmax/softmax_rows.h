@@ -12,8 +12,11 @@ qrn_status qrn_softmax_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_f32_neon(const qrn_kcall *k);
 
+qrn_status qrn_softmax_columns_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_softmax_q_avx2(const qrn_kcall *k);
+qrn_status qrn_softmax_columns_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_softmax_q_avx512(const qrn_kcall *k);
+qrn_status qrn_softmax_columns_f32_neon(const qrn_kcall *k);
 qrn_status qrn_softmax_q_neon(const qrn_kcall *k);
 
 // Can a vector row compute this softmax of quantized values, and the room that it takes.
