@@ -7,6 +7,7 @@
 #include "kernels/walk.h"
 
 #include <math.h>
+#include <string.h>
 
 // One axis of a roi on the map.
 typedef struct span {
@@ -151,31 +152,70 @@ static void pool_range(const qrn_kcall *k, size_t r, size_t axis, size_t bin, si
     *high = (size_t)fmin(fmax(ceil(((double)bin + 1.0) * extent / bins) + from, 0.0), size);
 }
 
-static qrn_status roi_pool_ref(const qrn_kcall *k) {
+// The pixels of a bin: rows [top, bottom), columns [left, right).
+typedef struct bin_pixels {
+    size_t image, top, bottom, left, right;
+} bin_pixels;
+
+static size_t first_channel(const qrn_view *x, const bin_pixels *b, size_t i, size_t j) {
+    return ((b->image * x->dims[1] + i) * x->dims[2] + j) * x->dims[3];
+}
+
+// The largest pixels of a bin that is not empty, channel by channel; NaN does not count.
+static void pool_bin_ref(const qrn_kcall *k, const bin_pixels *b, size_t out_at) {
+    const qrn_view *x = k->in[0];
+    for (size_t c = 0; c < x->dims[3]; c++) {
+        double best = -INFINITY;
+        for (size_t i = b->top; i < b->bottom; i++)
+            for (size_t j = b->left; j < b->right; j++)
+                best = fmax(best, qrn_real_get(x, first_channel(x, b, i, j) + c));
+        qrn_real_put(k->out[0], out_at + c, best);
+    }
+}
+
+// The same on floats, all channels of a pixel at once.
+static void pool_bin_f32(const qrn_kcall *k, const bin_pixels *b, size_t out_at) {
+    const qrn_view *x = k->in[0];
+    for (size_t c = 0; c < x->dims[3]; c += CHANNELS) {
+        size_t n = x->dims[3] - c < CHANNELS ? x->dims[3] - c : CHANNELS;
+        float best[CHANNELS];
+        for (size_t l = 0; l < CHANNELS; l++)
+            best[l] = -INFINITY;
+        for (size_t i = b->top; i < b->bottom; i++)
+            for (size_t j = b->left; j < b->right; j++) {
+                const float *p = (const float *)x->data + first_channel(x, b, i, j) + c;
+                for (size_t l = 0; l < n; l++)
+                    best[l] = p[l] > best[l] ? p[l] : best[l];
+            }
+        memcpy((float *)k->out[0]->data + out_at + c, best, n * sizeof *best);
+    }
+}
+
+static qrn_status pool_rois(const qrn_kcall *k,
+                            void (*pool_bin)(const qrn_kcall *, const bin_pixels *, size_t)) {
     const qrn_view *x = k->in[0], *y = k->out[0];
     size_t bins = (size_t)y->dims[1] * y->dims[2], channels = y->dims[3], begin, end;
     qrn_split(y->dims[0] * bins, 1, k->task, k->n_tasks, &begin, &end);
     for (size_t o = begin; o < end; o++) {
-        size_t r = o / bins, top, bottom, left, right;
+        size_t r = o / bins;
+        bin_pixels b;
         int64_t image = qrn_view_int(k->in[2], r);
         if (image < 0 || image >= (int64_t)x->dims[0])
             return QRN_E_ARGUMENT;
-        pool_range(k, r, 0, o % bins / y->dims[2], &top, &bottom);
-        pool_range(k, r, 1, o % y->dims[2], &left, &right);
-        bool empty = top >= bottom || left >= right;
-        for (size_t c = 0; c < channels; c++) {
-            double best = empty ? 0.0 : -INFINITY;
-            for (size_t i = top; i < bottom; i++)
-                for (size_t j = left; j < right; j++)
-                    best = fmax(
-                        best,
-                        qrn_real_get(
-                            x, (((size_t)image * x->dims[1] + i) * x->dims[2] + j) * channels + c));
-            qrn_real_put(k->out[0], o * channels + c, best);
-        }
+        b.image = (size_t)image;
+        pool_range(k, r, 0, o % bins / y->dims[2], &b.top, &b.bottom);
+        pool_range(k, r, 1, o % y->dims[2], &b.left, &b.right);
+        bool empty = b.top >= b.bottom || b.left >= b.right;
+        if (!empty)
+            pool_bin(k, &b, o * channels);
+        for (size_t c = 0; empty && c < channels; c++)
+            qrn_real_put(k->out[0], o * channels + c, 0.0);
     }
     return QRN_OK;
 }
+
+static qrn_status roi_pool_f32(const qrn_kcall *k) { return pool_rois(k, pool_bin_f32); }
+static qrn_status roi_pool_ref(const qrn_kcall *k) { return pool_rois(k, pool_bin_ref); }
 
 static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_walk_tasks(qrn_view_count(k->out[0]), n_threads);
@@ -189,5 +229,9 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
 
 ROWS(roi_align);
 QRN_FAMILY(roi_align, sizeof(qrn_roi_args));
-ROWS(roi_pool);
+static const qrn_kernel roi_pool_rows[] = {
+    {.name = "roi_pool_f32", .domain = QRN_DOMAIN_F32, .fn = roi_pool_f32, .tasks = tasks},
+    {.name = "roi_pool_f32_ref", .domain = QRN_DOMAIN_F32, .fn = roi_pool_ref, .tasks = tasks},
+    {.name = "roi_pool_f64_ref", .domain = QRN_DOMAIN_F64, .fn = roi_pool_ref, .tasks = tasks},
+};
 QRN_FAMILY(roi_pool, sizeof(qrn_roi_args));
