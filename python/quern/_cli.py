@@ -39,11 +39,23 @@ def _text(value: object) -> str:
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+def _as_python(text: str) -> str:
+    """A message of the program, with its flags for dynamic shapes as the arguments of Python."""
+    def dims(found: re.Match[str]) -> str:
+        names = re.findall(r"--dim (\S+)=N", found[0])
+        return "dims={" + ", ".join(f'"{name}": N' for name in names) + "}"
+
+    text = re.sub(r"--dim \S+=N(?: --dim \S+=N)*(?=[\s;,.]|$)", dims, text)
+    return re.sub(r"--shape (\S+?)=([\dN]+(?:,[\dN.]+)*)",
+                  lambda found: f'shapes={{"{found[1]}": ({found[2].replace(",", ", ")})}}', text)
+
+
 def error(code: int, said: str, command: str) -> Exception:
     """The exception for an error line of the program."""
     lines = [line.removeprefix("quern: ") for line in said.splitlines()]
     errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
     text = errors[-1] if errors else said.strip() or f"quern {command} ended with code {code}"
+    text = _as_python(text)
     if "No such file" in text:
         return FileNotFoundError(text)
     return ValueError(text) if code in (_USAGE, _INPUT) else RuntimeError(text)
@@ -53,7 +65,7 @@ def warn(said: str, stacklevel: int) -> None:
     """Warnings of the program as warnings of Python, at the caller's line."""
     for line in said.splitlines():
         if line.startswith("quern: warning: "):
-            warnings.warn(line.removeprefix("quern: warning: "), RuntimeWarning,
+            warnings.warn(_as_python(line.removeprefix("quern: warning: ")), RuntimeWarning,
                           stacklevel=stacklevel + 1)
 
 

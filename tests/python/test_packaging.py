@@ -38,8 +38,26 @@ def test_notes_are_the_section_of_the_version():
 
 def test_a_release_without_its_packages_ends(monkeypatch, tmp_path):
     monkeypatch.setattr(make_release, "DIST", tmp_path)
-    with pytest.raises(SystemExit, match=r"x86_64.whl is missing: make wheel deb"):
+    with pytest.raises(SystemExit, match=r"x86_64.whl is missing: run make release"):
         make_release.gather("0.1.0")
+
+
+def test_a_release_is_tagged_once(tmp_path):
+    git = lambda *words: make_release.git(*words, root=tmp_path)
+    notes = tmp_path.parent / "notes.md"
+    notes.write_text("# Quern 0.1.0\n\n### Added\n\n- a\n")
+    git("init", "-q")
+    git("config", "user.name", "T"), git("config", "user.email", "t@example.com")
+    (tmp_path / "a").write_text("1")
+    assert "not tagged" in make_release.tag("0.1.0", notes, tmp_path)
+    git("add", "a"), git("commit", "-q", "-m", "one")
+    assert "git push origin v0.1.0" in make_release.tag("0.1.0", notes, tmp_path)
+    assert git("cat-file", "-t", "v0.1.0") == "tag"  # annotated, with the headings of the notes
+    assert git("tag", "-l", "--format=%(contents)", "v0.1.0") == notes.read_text().strip()
+    assert make_release.tag("0.1.0", notes, tmp_path) == "the tag v0.1.0 is there"
+    git("commit", "-q", "--allow-empty", "-m", "two")
+    with pytest.raises(SystemExit, match="another commit; raise the version"):
+        make_release.tag("0.1.0", notes, tmp_path)
 
 
 def test_links_of_the_debian_package_stay_inside(tmp_path):

@@ -89,6 +89,13 @@ def test_shapes_fix_dynamic_inputs(quern, digits):
         quern.compare(digits / "digits.onnx", digits / "digits.onnx", dims={"M": 1}, soc="SM8650")
 
 
+def test_hints_about_dynamic_shapes_are_arguments_of_python(quern, digits):
+    with pytest.warns(RuntimeWarning, match='set it with dims={"N": N};'):
+        quern.check(digits / "digits.onnx", "cpu")
+    with pytest.raises((ValueError, RuntimeError), match='dims={"N": N}'):
+        quern.estimate(digits / "digits.onnx")
+
+
 def test_compare_rejects_a_folder_and_a_model(quern, digits):
     with pytest.raises(ValueError, match="two folders of QUERN_DUMP or two models"):
         quern.compare(digits, digits / "digits.onnx")

@@ -57,6 +57,7 @@ FLAGS = [
      ["--max_input_cache_tensor_sets", "--max_input_cache_size_mb"]),
     (NET_RUN, [*NET, "--retrieve_context_timeout", "1"], ["--retrieve_context"]),
     (NET_RUN, [*NET, "--dlc_path", "bad.dlc"], ["--dlc_path", "libQnnModelDlc.so"]),
+    (NET_RUN, ["--dlc_path", "bad.dlc", *NET[2:]], ["--dlc_path needs --model libQnnModelDlc.so"]),
     (NET_RUN, [*NET, "--profiling_level", "linting"], ["--profiling_level", "linting", "basic"]),
     (NET_RUN, [*NET, "--profiling_level", "backend"], ["profiling_level", "linting"]),
     (NET_RUN, [*NET, "--profiling_level", "basic", "--profiling_option", "optrace"],

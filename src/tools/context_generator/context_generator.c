@@ -79,9 +79,13 @@ typedef struct job {
 } job;
 
 static int check_flags(const cg_options *o) {
-    const char *missing = !o->model ? "model" : !o->backend ? "backend" : NULL;
+    bool dlc_alone = o->dlc_path && !o->model;
+    const char *missing = dlc_alone     ? "model libQnnModelDlc.so"
+                          : !o->model   ? "model"
+                          : !o->backend ? "backend"
+                                        : NULL;
     if (missing) {
-        qt_error("--%s is needed", missing);
+        qt_error(dlc_alone ? "--dlc_path needs --%s" : "--%s is needed", missing);
         return QT_EXIT_USAGE;
     }
     bool names_dlc = strstr(o->model, "libQnnModelDlc.so");

@@ -162,12 +162,14 @@ static int check_numbers(const nr_options *o) {
 }
 
 int nr_check(const nr_options *o) {
-    const char *missing = !o->model && !o->retrieve_context ? "model or --retrieve_context"
-                          : !o->backend                     ? "backend"
-                          : !o->input_list                  ? "input_list"
-                                                            : NULL;
+    bool dlc_alone = o->dlc_path && !o->model && !o->retrieve_context;
+    const char *missing = dlc_alone                           ? "model libQnnModelDlc.so"
+                          : !o->model && !o->retrieve_context ? "model or --retrieve_context"
+                          : !o->backend                       ? "backend"
+                          : !o->input_list                    ? "input_list"
+                                                              : NULL;
     if (missing) {
-        qt_error("--%s is needed", missing);
+        qt_error(dlc_alone ? "--dlc_path needs --%s" : "--%s is needed", missing);
         return QT_EXIT_USAGE;
     }
     int code = check_pairs(o);
