@@ -48,12 +48,26 @@ static int run_command(const qt_command *c, int argc, char **argv) {
     return qt_finish(code);
 }
 
+// What other programs call these commands.
+static const char *other_word(const char *word) {
+    static const char *const words[][2] = {
+        {"benchmark", "bench"}, {"chat", "generate"},  {"convert", "compile"}, {"diff", "compare"},
+        {"infer", "run"},       {"inspect", "show"},   {"llm", "generate"},    {"perf", "bench"},
+        {"predict", "run"},     {"validate", "check"}, {"devices", "socs"},    {"version", "info"},
+    };
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(word, words[i][0]) == 0)
+            return words[i][1];
+    return NULL;
+}
+
 static int unknown_command(const char *word) {
     const char *names[32];
     size_t n = 0;
     for (const qt_command *const *c = qt_commands; *c; c++)
         names[n++] = (*c)->name;
-    const char *near = qrn_suggest(word, names, n);
+    const char *near = other_word(word);
+    near = near ? near : qrn_suggest(word, names, n);
     if (near)
         qt_error("unknown command '%s'; did you mean '%s'?", word, near);
     else
