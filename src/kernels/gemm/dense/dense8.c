@@ -246,7 +246,7 @@ static qrn_status dense8_winograd(const qrn_kcall *k) {
     return qrn_winograd8_run(k, &qrn_winograd8_avx512vnni);
 }
 FUNCTION(avxvnni, qrn_gemm_q8_6x32_avxvnni)
-FUNCTION(avx2, qrn_gemm_q8_2x32_avx2)
+FUNCTION(avx2, qrn_gemm_q8_6x32_avx2)
 #elif defined(__aarch64__)
 FUNCTION(neoni8mm, qrn_gemm_q8_6x32_neoni8mm)
 FUNCTION(neondot, qrn_gemm_q8_6x32_neondot)

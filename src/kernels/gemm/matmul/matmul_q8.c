@@ -204,7 +204,7 @@ qrn_status qrn_matmul_q8_avx512vnni(const qrn_kcall *k) {
     return run(k, &qrn_gemm_q8_12x32_avx512vnni, &qrn_q8_packing_avx512vnni);
 }
 qrn_status qrn_matmul_q8_avx2(const qrn_kcall *k) {
-    return run(k, &qrn_gemm_q8_2x32_avx2, &qrn_q8_packing_avx2);
+    return run(k, &qrn_gemm_q8_6x32_avx2, &qrn_q8_packing_avx2);
 }
 #elif defined(__aarch64__)
 qrn_status qrn_matmul_q8_neoni8mm(const qrn_kcall *k) {

@@ -31,7 +31,7 @@ static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_planes_tile *w) {
     static void sums_##isa(const qrn_planes_tile *t) { byte_sums(&kernel, t); }
 
 #if defined(__x86_64__)
-SUMS(avx2, qrn_gemm_q8_2x32_avx2)
+SUMS(avx2, qrn_gemm_q8_6x32_avx2)
 SUMS(amx, qrn_gemm_q8_12x32_avx512vnni)
 const qrn_planes_kernel qrn_planes_amx = {
     .sums = sums_amx, .requant = qrn_planes_requant_amx, .ops = &qrn_planes_ops_avx512};

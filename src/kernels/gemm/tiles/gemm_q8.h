@@ -52,7 +52,7 @@ typedef struct qrn_gemm_q8_kernel {
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avxvnni;
-extern const qrn_gemm_q8_kernel qrn_gemm_q8_2x32_avx2;
+extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avx2;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neoni8mm;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot;
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_ref;
