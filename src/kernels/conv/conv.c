@@ -105,6 +105,13 @@ size_t qrn_conv_inside(const qrn_conv_geometry *g, const qrn_conv_cell *cell, si
     return n;
 }
 
+bool qrn_conv_slides(const qrn_conv_geometry *g, size_t cell) {
+    int64_t at = (int64_t)cell % g->out[2];
+    int64_t first = (at - 1) * g->stride[2] - g->before[2];
+    int64_t last = at * g->stride[2] - g->before[2] + (g->kernel[2] - 1) * g->dilation[2];
+    return at > 0 && first >= 0 && last < g->in[2] && !g->transposed;
+}
+
 size_t qrn_conv_weight(const qrn_conv_geometry *g, size_t tap, size_t ci, size_t co) {
     size_t cin = g->cin / g->group, cout = g->cout / g->group;
     if (g->transposed)

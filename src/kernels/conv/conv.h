@@ -68,6 +68,9 @@ int64_t qrn_conv_source(const qrn_conv_geometry *g, const qrn_conv_cell *cell, s
 // many.
 size_t qrn_conv_inside(const qrn_conv_geometry *g, const qrn_conv_cell *cell, size_t first,
                        size_t max, size_t *source, size_t *tap);
+// Has an output cell the taps of the one before it, each reading the input cell that lies a stride
+// behind that one's?
+bool qrn_conv_slides(const qrn_conv_geometry *g, size_t cell);
 // Position in the filter of (tap, channel ci of the group, output channel co); the next output
 // channels of the group follow it.
 size_t qrn_conv_weight(const qrn_conv_geometry *g, size_t tap, size_t ci, size_t co);

@@ -74,11 +74,11 @@ static qrn_status run(const qrn_kcall *k, void (*cell_fn)(const qrn_depthwise_q1
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t cell = begin; cell < end; cell++) {
-        qrn_conv_cell at = qrn_conv_cell_at(&g, cell);
-        d.taps = qrn_conv_inside(&g, &at, 0, QRN_DEPTHWISE_TAPS, offset, weight);
-        for (size_t t = 0; t < d.taps; t++) {
-            offset[t] *= g.cin;
-            weight[t] *= g.cin;
+        if (cell > begin && qrn_conv_slides(&g, cell)) {
+            d.x = (const char *)d.x + (size_t)g.stride[2] * g.cin * qrn_view_elem(x);
+        } else {
+            d.x = x->data;
+            d.taps = qrn_depthwise_taps(&g, cell, offset, weight);
         }
         d.y = (char *)y->data + cell * g.cin * d.y_elem;
         cell_fn(&d);

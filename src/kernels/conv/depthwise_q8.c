@@ -3,7 +3,6 @@
 // Loops of the quantized depthwise convolution, its portable row, and what is prepared per call.
 #include "kernels/conv/depthwise_q8.h"
 
-#include "kernels/conv/conv.h"
 #include "kernels/gemm/epilogue/requant.h"
 
 #define OFFSET_MAX 255 // sums of 128 products of such numbers stay below 2^26
@@ -62,6 +61,16 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     return p;
 }
 
+size_t qrn_depthwise_taps(const qrn_conv_geometry *g, size_t cell, size_t *offset, size_t *weight) {
+    qrn_conv_cell at = qrn_conv_cell_at(g, cell);
+    size_t n = qrn_conv_inside(g, &at, 0, QRN_DEPTHWISE_TAPS, offset, weight);
+    for (size_t t = 0; t < n; t++) {
+        offset[t] *= g->cin;
+        weight[t] *= g->cin;
+    }
+    return n;
+}
+
 void qrn_depthwise_q8_tail(const qrn_depthwise_q8_cell *d, size_t c) {
     for (; c < d->channels; c++) {
         int32_t acc = d->bias[c];
@@ -115,11 +124,11 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
     size_t begin, end;
     qrn_split(qrn_conv_cells(&g), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t cell = begin; cell < end; cell++) {
-        qrn_conv_cell at = qrn_conv_cell_at(&g, cell);
-        d.taps = qrn_conv_inside(&g, &at, 0, QRN_DEPTHWISE_TAPS, offset, weight);
-        for (size_t t = 0; t < d.taps; t++) {
-            offset[t] *= g.cin;
-            weight[t] *= g.cin;
+        if (cell > begin && qrn_conv_slides(&g, cell)) {
+            d.x += (size_t)g.stride[2] * g.cin;
+        } else {
+            d.x = x->data;
+            d.taps = qrn_depthwise_taps(&g, cell, offset, weight);
         }
         d.y = (uint8_t *)y->data + cell * g.cin;
         cell_sums(&d);

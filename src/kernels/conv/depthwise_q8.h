@@ -5,8 +5,8 @@
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 #define QRN_KERNELS_CONV_DEPTHWISE_Q8_H
 
+#include "kernels/conv/conv.h"
 #include "kernels/gemm/epilogue/requant8.h"
-#include "kernels/kernel.h"
 
 #define QRN_DEPTHWISE_TAPS 128 // most taps of a window
 
@@ -28,6 +28,10 @@ typedef struct qrn_depthwise_q8_cell {
 void qrn_depthwise_q8_cell_avx512(const qrn_depthwise_q8_cell *d);
 void qrn_depthwise_q8_cell_avx2(const qrn_depthwise_q8_cell *d);
 void qrn_depthwise_q8_cell_neon(const qrn_depthwise_q8_cell *d);
+
+// The taps of an output cell that read the input: offset[t] and weight[t], in elements. Returns how
+// many.
+size_t qrn_depthwise_taps(const qrn_conv_geometry *g, size_t cell, size_t *offset, size_t *weight);
 
 // Channels [c, channels) in plain C: all of them, or what a vector loop leaves.
 void qrn_depthwise_q8_tail(const qrn_depthwise_q8_cell *d, size_t c);
