@@ -152,7 +152,7 @@ static void read_row(const char *path, unsigned number, span line) {
     span cells[COLUMNS];
     uint32_t v[COLUMNS] = {0}, row = file.n_rows;
     if (row == ROWS_MAX) {
-        warn(path, number, "there are 64 chips already", "");
+        warn(path, number, "there are 64 SoCs already", "");
         return;
     }
     if (!split(line, cells)) {

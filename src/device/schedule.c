@@ -11,7 +11,7 @@ const char *qd_mark_text(uint32_t marks) {
     return marks & QD_MARK_THREADS ? "fewer HVX threads"
            : marks & QD_MARK_POWER ? "less than full power"
            : marks & QD_MARK_DLBC  ? "compressed data (DLBC)"
-           : marks & QD_MARK_CHIP  ? "constants of another chip of the architecture"
+           : marks & QD_MARK_CHIP  ? "constants of another SoC of the architecture"
                                    : "";
 }
 

@@ -191,7 +191,7 @@ def test_every_chip_and_precision_is_listed(small):
     assert none == {"SM7750", "Q-6690", "QCM6490"}
     assert all(r["precision"] == "fp16" for r in rows if r["ms"] is None)
     text = ok("estimate", small, "--soc", "all").stdout
-    assert "SM8750" in text and "no measurements of this precision" in text
+    assert "SM8750" in text and "no published latencies of this precision" in text
     assert ok("estimate", small, "--soc", "ALL").stdout == text
 
 

@@ -99,7 +99,7 @@ def test_a_schedule_follows_the_options_of_compile(small, tmp_path):
     assert text.count("uncalibrated:") == 2 and "row tiles" in text
     ok("compile", small, "-o", path, "--soc", "SM8475")  # nobody measured it, but a relative
     s = ok_json("estimate", path, "--json")["graphs"][0]
-    assert s["schedule"]["uncalibrated"] == ["constants of another chip of the architecture"]
+    assert s["schedule"]["uncalibrated"] == ["constants of another SoC of the architecture"]
     assert s["ms"] == pytest.approx(ok_json("estimate", small, "-p", "fp16", "--soc", "SM8475",
                                             "--json")["ms"], rel=1e-6)
 

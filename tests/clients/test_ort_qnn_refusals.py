@@ -68,7 +68,7 @@ def test_nothing_is_said_about_a_good_model(device, said):
 
 
 @pytest.mark.parametrize("options, words", [
-    ({"soc_model": "9999"}, ["SOC: unknown chip 9999", "name its architecture", "QUERN_SOCS"]),
+    ({"soc_model": "9999"}, ["SOC: unknown SoC 9999", "name its architecture", "QUERN_SOCS"]),
     ({"extended_udma": "1"}, ["USE_EXTENDED_UDMA needs v81", "SM8650 of v75", "leave it out"]),
     ({"op_packages": "Relu:/nonexistent/libOps.so:OpsInterfaceProvider"},
      ["op package '/nonexistent/libOps.so'", "No such file"]),

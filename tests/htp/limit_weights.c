@@ -225,7 +225,7 @@ void weights_of_16_bits(void **state) {
         if (row[i].arch > 68)
             refuses_on(
                 69, &k, row[i].text,
-                "sq16 needs an HTP of v73 or later, this device is v69; choose a chip such as ");
+                "sq16 needs an HTP of v73 or later, this device is v69; choose a SoC such as ");
         encode(w, 1.0f, 12);
         refuses(&k, row[i].text, "input 1: sq16 with offset 12");
         if (row[i].arch == 68)

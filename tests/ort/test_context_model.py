@@ -223,7 +223,7 @@ def test_sessions_that_share_load_a_binary_once(tmp_path):
 
 
 @pytest.mark.parametrize("key, value, words", [
-    ("soc_model", "SM8550", "names another backend, chip"),
+    ("soc_model", "SM8550", "names another backend, SoC"),
     ("threads", "1", "or number of threads"),
     ("qnn_context_priority", "high", "qnn_context_priority, .* must be those of"),
     ("enable_htp_graph_splitting", "1", "enable_htp_graph_splitting .* must be those of")])

@@ -116,9 +116,9 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_bfloat16_is_refused_by_chip_and_then_by_platform():
-    for soc, words in ((None, "set soc_model, too"), ("57", r"soc_model 57 \(SM8650\) has none"),
+    for soc, words in ((None, "also set soc_model"), ("57", r"soc_model 57 \(SM8650\) has none"),
                        ("87", r"soc_model 87 \(.*\) has none"), ("88", "on Windows alone"),
-                       ("SM8750", "needs a chip|on Windows alone")):
+                       ("SM8750", "needs a SoC|on Windows alone")):
         options = {"backend_type": "htp", "htp_bf16_enable": "1", **({"soc_model": soc} if soc
                                                                      else {})}
         with pytest.raises(Exception, match="option htp_bf16_enable: .*" + words):
@@ -128,7 +128,7 @@ def test_bfloat16_is_refused_by_chip_and_then_by_platform():
 @pytest.mark.parametrize("key, value", [("soc_model", "57,69"), ("htp_arch", "73,75"),
                                         ("vtcm_mb", "4,8")])
 def test_lists_for_several_chips_are_refused_with_a_sentence(key, value):
-    with pytest.raises(Exception, match=f"option {key}: '{value}': a model for several chips is a "
+    with pytest.raises(Exception, match=f"option {key}: '{value}': a model for several SoCs is a "
                                         "DLC file"):
         session(NET, {**HTP, key: value})
 

@@ -172,7 +172,7 @@ def test_16_bit_units_are_not_computed_in_float16_unless_asked(capfd):
     ("backend_type", ""),
 ])
 def test_values_out_of_range_name_the_option(key, value):
-    with pytest.raises(Exception, match=f"option {key}: (no chip )?'{value}'"):
+    with pytest.raises(Exception, match=f"option {key}: (unknown SoC )?'{value}'"):
         session(conv_net(seed=1), {**HTP, key: value})
 
 
@@ -195,7 +195,7 @@ def test_a_chip_by_number_is_the_chip_by_name(tmp_path):
 
 
 def test_an_unknown_chip_is_refused_by_the_library():
-    with pytest.raises(Exception, match="unknown chip 9999"):
+    with pytest.raises(Exception, match="unknown SoC 9999"):
         session(conv_net(seed=1), {**HTP, "soc_model": "9999"})
 
 

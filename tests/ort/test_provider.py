@@ -261,7 +261,7 @@ def test_runs_from_many_threads_are_independent():
     ({"backend_type": "hpt"}, "'hpt' is not known; did you mean 'htp'"),
     ({"backend_type": "htp", "backend_path": "x.so"}, "only one of 'backend_type'"),
     ({"backend_path": "/nowhere/libQnnHtp.so"}, "/nowhere/libQnnHtp.so"),
-    ({**HTP, "soc_model": "SM865O"}, "no chip 'SM865O'; did you mean 'SM8650'"),
+    ({**HTP, "soc_model": "SM865O"}, "unknown SoC 'SM865O'; did you mean 'SM8650'"),
     ({**HTP, "htp_arch": "67"}, "option htp_arch: '67'"),
     ({**HTP, "vtcm_mb": "-1"}, "option vtcm_mb: '-1'; expected a whole number from 0 to"),
     ({**HTP, "vtcm_mb": "8x"}, "option vtcm_mb: '8x'"),

@@ -147,7 +147,8 @@ def test_a_session_on_the_gpu(quern):
 @pytest.mark.provider
 @pytest.mark.parametrize("given, error, words", [
     ({"vtcm_bm": 8}, ValueError, "there is no option 'vtcm_bm'; did you mean 'vtcm_mb'?"),
-    ({"soc": "SM8651"}, ValueError, "option soc_model: no chip 'SM8651'; did you mean 'SM8650'?"),
+    ({"soc": "SM8651"}, ValueError,
+     "option soc_model: unknown SoC 'SM8651'; did you mean 'SM8650'?"),
     ({"model": "nothing.onnx"}, FileNotFoundError, "nothing.onnx: there is no such model"),
     ({"model": b"no model"}, RuntimeError, "protobuf parsing failed"),
     ({"backend": "/nowhere/libX.so"}, FileNotFoundError, "/nowhere/libX.so"),
@@ -322,7 +323,7 @@ def test_compiling_takes_no_file_away_before_it_has_a_better_one(quern, tmp_path
     assert net.read_bytes() == conv_net(seed=1)
     path = tmp_path / "net_ctx.onnx"
     path.write_text("of yesterday")
-    with pytest.raises(ValueError, match="no chip 'SM8651'"):
+    with pytest.raises(ValueError, match="unknown SoC 'SM8651'"):
         quern.compile_model(net, path, soc="SM8651")
     assert path.read_text() == "of yesterday"
     assert {p.name for p in tmp_path.iterdir()} == {"net.onnx", "net_ctx.onnx"}

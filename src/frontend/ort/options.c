@@ -122,8 +122,7 @@ static const row rows[] = {
             "partitions are compiled one after the other, each by all threads"),
     NOTHING("htp_graph_splitting_num_prepare_threads", UINT32_MAX,
             "the library chooses the threads that compile a split graph"),
-    NOTHING("enable_htp_cross_device_prepare", 1,
-            "every chip can be compiled for on every machine"),
+    NOTHING("enable_htp_cross_device_prepare", 1, "every machine can compile for every SoC"),
     NOTHING("skip_backend_op_validation", 1,
             "the library that writes DLC files checks their nodes by itself"),
     NOTHING("log_severity_level", 4,
@@ -210,11 +209,12 @@ static qrn_status read_soc(const row *r, const char *value, uint32_t *out) {
     for (const qrn_soc *s; n < 256 && (s = qrn_soc_at((uint32_t)n)); n++)
         names[n] = s->name;
     const char *near = qrn_suggest(value, names, n);
-    return near ? QRN_FAIL(QRN_E_ARGUMENT, "option %s: no chip '%s'; did you mean '%s'?", r->key,
-                           value, near)
-                : QRN_FAIL(QRN_E_ARGUMENT,
-                           "option %s: no chip '%s'; expected a number or a name such as SM8650",
-                           r->key, value);
+    return near
+               ? QRN_FAIL(QRN_E_ARGUMENT, "option %s: unknown SoC '%s'; did you mean '%s'?", r->key,
+                          value, near)
+               : QRN_FAIL(QRN_E_ARGUMENT,
+                          "option %s: unknown SoC '%s'; expected a number or a name such as SM8650",
+                          r->key, value);
 }
 
 // Options for which the public provider accepts lists, one value a chip.
@@ -223,8 +223,8 @@ static qrn_status refuse_list(const char *key, const char *value) {
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strchr(value, ',') && strcmp(keys[i], key) == 0)
             return QRN_FAIL(QRN_E_UNSUPPORTED,
-                            "option %s: '%s': a model for several chips is a DLC file of context "
-                            "binaries, which is not written; name one chip",
+                            "option %s: '%s': a model for several SoCs is a DLC file of context "
+                            "binaries, which is not written; name one SoC",
                             key, value);
     return QRN_OK;
 }
@@ -323,12 +323,12 @@ static qrn_status check_bf16(const qe_options *o) {
     const qrn_soc *soc = o->soc_model ? qrn_soc_by_id(o->soc_model) : NULL;
     if (!o->soc_model)
         return QRN_FAIL(QRN_E_ARGUMENT,
-                        "option htp_bf16_enable: set soc_model, too: bfloat16 needs a chip whose "
+                        "option htp_bf16_enable: also set soc_model: bfloat16 needs a SoC whose "
                         "number is %d or above",
                         FIRST_BF16_SOC);
     if (o->soc_model < FIRST_BF16_SOC)
         return QRN_FAIL(QRN_E_ARGUMENT,
-                        "option htp_bf16_enable: bfloat16 needs a chip whose number is %d or "
+                        "option htp_bf16_enable: bfloat16 needs a SoC whose number is %d or "
                         "above; soc_model %u (%s) has none",
                         FIRST_BF16_SOC, o->soc_model, soc ? soc->name : "not known");
     return QRN_FAIL(QRN_E_UNSUPPORTED,

@@ -66,7 +66,7 @@ static qrn_status join(qe_ep *ep, const char *path) {
     if (p->client && p->open) {
         if (!same_backend(&p->opt, &ep->opt) || !same_text(p->opt.backend_path, path))
             return QRN_FAIL(QRN_E_INCONSISTENT,
-                            "ep.share_ep_contexts: the session names another backend, chip or "
+                            "ep.share_ep_contexts: the session names another backend, SoC or "
                             "number of threads than those that share with it (%s)",
                             p->client->path);
         if (!same_context(&p->opt, &ep->opt))

@@ -48,7 +48,7 @@ static const qt_flag engine_flags[] = {
     {"runtime", 'r', QT_CHOICE, "NAME", AT(runtime), "cpu|gpu|htp", "backend (htp)"},
     {"architecture", 'a', QT_CHOICE, "NAME", AT(architecture), "x86_64-linux-clang",
      "machine that runs it: this one"},
-    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "chip of the HTP (SM8650; Quern's own)"},
+    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the HTP (SM8650; Quern's own)"},
     {"input_list", 'l', QT_FILE, "FILE", AT(input_list), NULL,
      "raw files, one set of inputs a line"},
     {"stage", 0, QT_CHOICE, "NAME", AT(stage), "source", "what the model is"},

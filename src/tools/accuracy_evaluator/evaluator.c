@@ -33,7 +33,7 @@ static const qt_flag flags[] = {
     {"backend", 0, QT_CHOICE, "NAME", AT(backend), "cpu|htp", "what runs quantized models (htp)"},
     {"target_arch", 0, QT_CHOICE, "NAME", AT(target_arch), "x86_64-linux-clang",
      "machine that runs them: this one"},
-    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "chip of the HTP (SM8650; Quern's own)"},
+    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the HTP (SM8650; Quern's own)"},
     {"comparator", 0, QT_TEXT, "NAME[,PARAM,VALUE]..", AT(comparator), NULL,
      "a verifier of qnn-accuracy-debugger (SQNR)"},
     {"tol_thresh", 0, QT_NUMBER, "X", AT(threshold), NULL, "its threshold"},

@@ -26,7 +26,7 @@ static const qt_flag flags[] = {
      "table to write, .csv is added; NAME_architecture_checker.csv beside the input"},
     {"modify", 'm', QT_TEXT, "WHAT", AT(modify), NULL,
      "show: print changes that have a rule; all and apply= are rejected"},
-    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "chip whose model gives advice (Quern's own)"},
+    {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "SoC for the advice (Quern's own)"},
     QS_COMMON_FLAGS(ac_options),
     {0},
 };
@@ -235,7 +235,7 @@ static const qt_command command = {
     .args = "--input_json FILE [--output_path FILE] [--modify show]",
     .alone = true,
     .about = "Reads the JSON of a converted model and writes a table of what to change: the "
-             "published rules, and the advice that 'quern estimate' gives for a chip.",
+             "published rules, and the advice of 'quern estimate' for a SoC.",
     .groups = {{"options", flags}},
     .examples = {{"qnn-architecture-checker -i model_net.json",
                   "Writes model_architecture_checker.csv."}},

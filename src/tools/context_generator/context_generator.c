@@ -45,8 +45,7 @@ static const qt_flag flags[] = {
      "memory that inputs and outputs are declared with"},
     {"data_format_config", 0, QT_FILE, "FILE", AT(data_format_config), NULL,
      "JSON with data formats of inputs and outputs (native KV caches)"},
-    {"htp_socs", 0, QT_TEXT, "SOC[,SOC]", AT(htp_socs), NULL,
-     "one binary for each chip, NAME_<soc>.bin"},
+    {"htp_socs", 0, QT_TEXT, "SOC[,SOC]", AT(htp_socs), NULL, "one binary per SoC, NAME_<soc>.bin"},
     {"backend_binary", 0, QT_TEXT, "NAME", AT(backend_binary), NULL,
      "rejected: the backends have one form of binary, that of --binary_file"},
     {"adapter_weight_config", 0, QT_FILE, "FILE", AT(adapter_config), NULL,
@@ -249,7 +248,7 @@ static const qt_command command = {
                   "Writes ./output/net.bin."},
                  {"qnn-context-binary-generator --model net.onnx --backend libQnnHtp.so "
                   "--binary_file net --htp_socs sm8650,sm8750",
-                  "For two chips."}},
+                  "For two SoCs."}},
     .options_size = sizeof(cg_options),
     .run = run,
 };

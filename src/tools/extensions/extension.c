@@ -85,7 +85,7 @@ static qrn_status choose_profile(const extension *e, const qx_core *asked, const
     *out = &qx_profiles[at];
     if ((*out)->llm && arch_of(e) < 79)
         return QRN_FAIL(QRN_E_CONFIG,
-                        "performance profile '%s' needs a chip of v79 or later: name one by "
+                        "performance profile '%s' needs a SoC of v79 or later: name one by "
                         "'soc_model' or 'dsp_arch' in 'devices'",
                         (*out)->name);
     return QRN_OK;

@@ -83,7 +83,7 @@ static const qs_key device_keys[] = {
     {"soc_id", QS_INT, AT(soc_id), 0, U32, NULL, NULL, false, "SOC, unless soc_model is given"},
     {"soc_model", QS_INT, AT(soc_model), 0, U32, NULL, NULL, false, "SOC"},
     {"dsp_arch", QS_WORD, AT(arch), 0, 0, "v68|v69|v73|v75|v79|v81|v85|v89", NULL, false,
-     "ARCH; the chip wins"},
+     "ARCH; the SoC takes precedence"},
     {"pd_session", QS_WORD, AT(pd_session), 0, 0, "unsigned|signed", NULL, false, "SIGNEDPD"},
     {"profiling_level", QS_WORD, AT(profiling), 0, 0, "linting", NULL, false,
      "level of --profiling_level backend"},

@@ -55,7 +55,8 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
     if (arch) {
         out->chip = qd_chip_of_arch((uint32_t)arch);
         if (!out->chip) {
-            qt_error("--arch %llu: no chip of this architecture was measured; expected 68, 69, "
+            qt_error("--arch %llu: no published latencies of a SoC of this architecture; expected "
+                     "68, 69, "
                      "73, 75, 79 or 81",
                      (unsigned long long)arch);
             return QT_EXIT_USAGE;
@@ -83,6 +84,7 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
     }
     if (out->chip)
         return QT_EXIT_OK;
-    qt_error("--soc %s: nothing was measured on chips of its architecture (v%u)", s->name, s->arch);
+    qt_error("--soc %s: no published latencies of SoCs of its architecture (v%u)", s->name,
+             s->arch);
     return QT_EXIT_REFUSED;
 }

@@ -17,7 +17,7 @@ static void print_row(const qt_estimate *r, bool name_chip) {
     if (name_chip)
         qt_print("%-10s ", r->at.chip->name);
     if (!r->known) {
-        qt_print("%-6s no measurements of this precision exist for this chip\n",
+        qt_print("%-6s no published latencies of this precision for this SoC\n",
                  qd_precision_names[r->precision]);
         return;
     }
@@ -156,10 +156,10 @@ int qt_estimate_text(const qt_estimates *r) {
     qt_print("%s: %u matrix and %u vector steps, %.3f GMAC (%.3f padded), %.1f MB of weights\n",
              r->path, t.matrix, t.vector, t.macs / 1e9, t.padded / 1e9, t.weights / 1e6);
     if (r->every)
-        qt_print("estimated for all chips that were measured");
+        qt_print("estimated for all SoCs with published latencies");
     else
         print_chip(&r->rows[0].at);
-    qt_print("; constants%s: %s\n", r->every || r->rows[0].at.lent_to ? "" : " fitted on this chip",
+    qt_print("; constants%s: %s\n", r->every || r->rows[0].at.lent_to ? "" : " fitted to this SoC",
              qd_constants);
     print_head(r->every);
     for (uint32_t i = 0; i < r->n; i++)

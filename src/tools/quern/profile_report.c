@@ -150,7 +150,7 @@ static bool print_nodes(const qt_profile *p, const qt_group *g, uint64_t top) {
         qt_print("  %s\n", rows[i].name);
     }
     qt_print(
-        "Measured on this host's kernels; modelled for the chip of the graph. They say different "
+        "Measured on this host's kernels; modelled for the graph's target SoC. They say different "
         "things.\n");
     return true;
 }

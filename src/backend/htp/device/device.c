@@ -69,7 +69,7 @@ qrn_status qrn_htp_global_config(const void *config) {
     if (id == (uint32_t)QNN_SOC_MODEL_DYNAMIC_SDM)
         return QRN_OK; // whatever there is: the default
     if (!qrn_soc_by_id(id))
-        return QRN_FAIL(QRN_E_CONFIG, "global option SOC_MODEL: no chip has number %u", id);
+        return QRN_FAIL(QRN_E_CONFIG, "global option SOC_MODEL: unknown SoC number %u", id);
     unsigned none = 0;
     atomic_compare_exchange_strong(&global_soc, &none, id);
     if (default_device()->soc.id != id)
@@ -208,7 +208,7 @@ static const qrn_soc *wanted_soc(const qrn_htp_wish *w, qrn_api_log *log) {
         soc = older;
     if (!soc && by_info)
         qrn_log(log, QNN_LOG_LEVEL_WARN,
-                "device option SOC: unknown chip %u, taking %s of the platform info", w->soc,
+                "device option SOC: unknown SoC %u, using %s of the platform info", w->soc,
                 by_info->name);
     return soc ? soc : by_info;
 }
@@ -228,7 +228,7 @@ static qrn_status choose(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_device
     }
     if (w->soc_given)
         return QRN_FAIL(QRN_E_CONFIG,
-                        "device option SOC: unknown chip %u; name its architecture with option "
+                        "device option SOC: unknown SoC %u; name its architecture with option "
                         "ARCH, or describe it in a file for QUERN_SOCS",
                         w->soc ? w->soc : w->soc_older);
     if (w->arch)
@@ -261,7 +261,7 @@ static qrn_status wish_facts(const qrn_htp_wish *w, qrn_api_log *log, qrn_htp_de
         d.soc.dlbc = d.soc.dlbc && w->info_dlbc;
     } else if (w->described) {
         qrn_log(log, QNN_LOG_LEVEL_WARN,
-                "device: the platform info names chip %u, the device is %s; its figures are "
+                "device: the platform info names SoC %u, the device is %s; its figures are "
                 "ignored",
                 w->info_soc, d.soc.name);
     }

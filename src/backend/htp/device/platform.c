@@ -101,7 +101,7 @@ static qrn_status read_extension(qrn_htp_wish *w,
     if (e->vtcmSize > 64)
         return QRN_FAIL(QRN_E_CONFIG,
                         "platform info: %zu MB of VTCM, allowed 1 to 64, or 0 for "
-                        "what the chip has",
+                        "what the SoC has",
                         e->vtcmSize);
     if (e->arch != QNN_HTP_DEVICE_ARCH_NONE && !qrn_soc_of_arch((uint32_t)e->arch))
         return QRN_FAIL(QRN_E_CONFIG, "platform info: unknown architecture %u", (unsigned)e->arch);

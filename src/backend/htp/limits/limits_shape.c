@@ -267,7 +267,7 @@ qrn_status qrn_htp_needs_arch(const qrn_htp_site *s, const char *what) {
     if (s->device->soc.arch >= s->limit->arch)
         return QRN_OK;
     return qrn_htp_refuse(
-        s, QRN_E_OP_CONFIG, "%s needs an HTP of v%u or later, %s is v%u; choose a chip such as %s",
+        s, QRN_E_OP_CONFIG, "%s needs an HTP of v%u or later, %s is v%u; choose a SoC such as %s",
         what, s->limit->arch, s->device->chosen ? "this device" : "the default device",
         s->device->soc.arch, chip_of(s->limit->arch));
 }

@@ -100,10 +100,10 @@ static qrn_status check_tensor(const qrn_api_graph *g, qrn_tensor *t, uint32_t *
 static qrn_status check_chip(const qrn_api_graph *g, const qrn_tensor *t, uint32_t context) {
     const qrn_soc *soc = &qrn_htp_device_of(g->context)->soc;
     if (soc->arch <= 68)
-        return refuse(g, t, "is not supported by v68", "choose a newer chip, or a flat cache");
+        return refuse(g, t, "is not supported by v68", "choose a newer SoC, or a flat cache");
     if (context >= LONG_CONTEXT && soc->vtcm_mb <= 2)
         return refuse(g, t, "has a context of 16384 or more, which needs more than 2 MB of VTCM",
-                      "choose another chip, or a shorter context");
+                      "choose another SoC, or a shorter context");
     return QRN_OK;
 }
 

@@ -62,7 +62,7 @@ static qrn_status need_arch(const reading *r, const row *w) {
         return QRN_OK;
     return QRN_FAIL(QRN_E_UNSUPPORTED,
                     "context option %s needs v%u, the device is %s of v%u: leave it out, or choose "
-                    "a chip of v%u",
+                    "a SoC of v%u",
                     w->name, w->min_arch, soc->name, soc->arch, w->min_arch);
 }
 

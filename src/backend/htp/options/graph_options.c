@@ -32,7 +32,7 @@ static qrn_status need_arch(const reading *r, const char *option, uint32_t arch)
         return QRN_OK;
     return QRN_FAIL(QRN_E_UNSUPPORTED,
                     "graph '%s': option %s needs v%u, the device is %s of v%u: leave it out, or "
-                    "choose a chip of v%u",
+                    "choose a SoC of v%u",
                     r->g->ir->name, option, arch, r->soc->name, r->soc->arch, arch);
 }
 

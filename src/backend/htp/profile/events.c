@@ -296,7 +296,7 @@ static void log_source(qrn_api_profile *p) {
         return;
     qrn_log(qrn_profile_log(p), QNN_LOG_LEVEL_INFO,
             "profile: times are measured on this host; cycles are measured times at the modelled "
-            "clock of %" PRIu64 " Hz; what a chip would take is modelled at full power",
+            "clock of %" PRIu64 " Hz; the time on a SoC is modelled at full power",
             qrn_htp_clock_hz());
 }
 
