@@ -466,7 +466,7 @@ def test_check_estimates_each_partition(tmp_path):
     value = (T.FLOAT, [1, 64, 64, 32])
     path = model(str(tmp_path / "p.onnx"),
                  [softmax("x", "a"), softmax("a", "y"),
-                  h.make_node("Acos", ["y"], ["z"], name="z"), softmax("z", "w")],
+                  h.make_node("Asin", ["y"], ["z"], name="z"), softmax("z", "w")],
                  {"x": value}, {"w": value})
     p = quern("check", path, "--backend", "htp", "--soc", "SM8650", "--json")
     r = json.loads(p.stdout)
