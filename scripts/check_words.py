@@ -42,9 +42,10 @@ WORDS = [
     (r"\bshall\b", "must, will"),
     (r"\bbut for\b|\b(all|everything|anything|nothing|none) but\b", "except"),
     (r"\bbegin of\b|\bat the begin\b", "beginning"),
+    (r"\banew\b", "again"),
 ]
 RULES = [(re.compile(phrase, re.I), advice) for phrase, advice in WORDS]
-PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md"]
+PAGES = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "docs/*.md"]
 CODE = re.compile(r"`[^`]*`|\]\([^)]*\)|<!--.*?-->|\"[^\"]*\"|\b[A-Z_]{4,}\b")
 
 
