@@ -10,6 +10,7 @@
 
 #include "base/fpenv.h"
 #include "base/mem.h"
+#include "kernels/move/bad_index.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -390,9 +391,13 @@ static bool check_operands(const execution *e, const qrn_step *s, qrn_view ***op
     return true;
 }
 
-static const char *cause_of(const qrn_step *s, qrn_status st) {
-    return st == QRN_E_ARGUMENT && s->family->cause ? s->family->cause
-                                                    : "its input data cannot be computed on";
+static const char *cause_of(const qrn_step *s, qrn_view **ops, qrn_status st, char *buf,
+                            size_t size) {
+    const qrn_kcall k = {.args = s->args, .in = ops, .n_in = s->n_in};
+    if (st != QRN_E_ARGUMENT || !s->family->cause)
+        return "its input data cannot be computed on";
+    const char *index = qrn_bad_index(s->family, &k, buf, size);
+    return index ? index : s->family->cause;
 }
 
 static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_run_options *opt,
@@ -412,9 +417,11 @@ static qrn_status run_step(qrn_runner *r, execution *e, uint32_t pc, const qrn_r
         mark_outputs(e, s, st == QRN_OK ? PRESENT : NOTHING);
     if (st == QRN_E_BLOCKED)
         return QRN_OK;
+    char cause[128];
     if (st != QRN_OK && qrn_message()[0] == '\0')
         return QRN_FAIL(st, "node '%s' (%s): %s (%s)", p->nodes[s->node].name,
-                        p->nodes[s->node].type, cause_of(s, st), s->kernel->name);
+                        p->nodes[s->node].type, cause_of(s, ops, st, cause, sizeof cause),
+                        s->kernel->name);
     return st;
 }
 

@@ -336,8 +336,9 @@ def caches():
 def other_tokens():
     """Which the table does not have."""
     for name, ids in (("large", [[0, 50]]), ("negative", [[1, -51]])):
+        says = f"index {ids[0][1]} (number 2 of 2) is outside of the dimension of 50"
         yield case(f"token_too_{name}", node("Gather", "t i", "y"), {"i": np.array(ids, np.int32)},
-                   constants={"t": f32(50, 8)}, refusal="an index is outside of")
+                   constants={"t": f32(50, 8)}, refusal=says)
 
 
 def cases():
