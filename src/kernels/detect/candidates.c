@@ -107,16 +107,50 @@ static double kept_share(const qrn_nms *p, double limit, double iou) {
 }
 
 #define FEW 512 // picked boxes that are kept in order on the stack
+#define BLOCK 16
+
+// The first picked boxes, and their corners in single precision.
+typedef struct picks {
+    ordered box[FEW];
+    float low[2][FEW], high[2][FEW];
+} picks;
+
+static void keep(picks *near, size_t i, const ordered *box) {
+    near->box[i] = *box;
+    for (int d = 0; d < 2; d++) {
+        near->low[d][i] = (float)box->low[d];
+        near->high[d][i] = (float)box->high[d];
+    }
+}
+
+// Is it certain that the box touches none of BLOCK picks from number i on? Rounding keeps the order
+// of numbers or makes them equal, so that "less" stays true.
+static bool is_apart(const picks *near, size_t i, const ordered *box) {
+    const float *low0 = near->low[0] + i, *high0 = near->high[0] + i;
+    const float *low1 = near->low[1] + i, *high1 = near->high[1] + i;
+    const float top = (float)box->low[0], bottom = (float)box->high[0];
+    const float left = (float)box->low[1], right = (float)box->high[1];
+    int some = 0;
+    for (int j = 0; j < BLOCK; j++)
+        some |= !((high0[j] < top) | (bottom < low0[j]) | (high1[j] < left) | (right < low1[j]));
+    return !some;
+}
 
 // Does the box overlap one of the picked ones too much? The first FEW of those are in `near`, all
 // of them in c, from the end.
-static bool is_covered(const qrn_nms *p, const ordered *box, const ordered *near,
+static bool is_covered(const qrn_nms *p, const ordered *box, const picks *near,
                        const qrn_candidate *last, size_t picked, const qrn_box *boxes) {
+    bool only_touching = kept_share(p, p->limit, 0.0) >= 0.0;
     for (size_t j = 0; j < picked; j++) {
         ordered far;
+        if (only_touching && j % BLOCK == 0 && j + BLOCK <= picked && j + BLOCK <= FEW &&
+            is_apart(near, j, box)) {
+            j += BLOCK - 1;
+            continue;
+        }
         if (j >= FEW)
             far = ordered_of(&boxes[last[-(ptrdiff_t)j].box]);
-        if (kept_share(p, p->limit, overlap(j < FEW ? &near[j] : &far, box)) < 0.0)
+        if (kept_share(p, p->limit, overlap(j < FEW ? &near->box[j] : &far, box)) < 0.0)
             return true;
     }
     return false;
@@ -125,7 +159,7 @@ static bool is_covered(const qrn_nms *p, const ordered *box, const ordered *near
 // Where a pick drops others or leaves them as they are: candidates come from a heap in order and
 // are held against those picked before, so that the rest need not be looked at.
 static size_t pick_in_order(const qrn_nms *p, qrn_candidate *c, size_t n, const qrn_box *boxes) {
-    ordered near[FEW];
+    picks near;
     size_t picked = 0, left = n;
     for (size_t i = n / 2; i-- > 0;)
         sift_first(c, i, n);
@@ -133,10 +167,10 @@ static size_t pick_in_order(const qrn_nms *p, qrn_candidate *c, size_t n, const 
         swap(&c[0], &c[--left]);
         sift_first(c, 0, left);
         ordered box = ordered_of(&boxes[c[left].box]);
-        if (is_covered(p, &box, near, &c[n - 1], picked, boxes))
+        if (is_covered(p, &box, &near, &c[n - 1], picked, boxes))
             continue;
         if (picked < FEW)
-            near[picked] = box;
+            keep(&near, picked, &box);
         c[n - 1 - picked++] = c[left];
     }
     for (size_t i = 0; i < picked && i < n - 1 - i; i++)

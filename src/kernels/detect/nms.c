@@ -15,6 +15,31 @@ static size_t nms_scratch(const qrn_kcall *k) {
     return qrn_candidates_bytes(boxes, boxes);
 }
 
+static void get_boxes(const qrn_view *v, size_t first, size_t n, qrn_box *boxes) {
+    if (v->dtype == QRN_DTYPE_F32) {
+        const float *from = (const float *)v->data + first;
+        for (size_t b = 0; b < n; b++)
+            for (size_t i = 0; i < 4; i++)
+                boxes[b].at[i] = (double)from[4 * b + i];
+        return;
+    }
+    for (size_t b = 0; b < n; b++)
+        boxes[b] = qrn_box_get(v, first + 4 * b);
+}
+
+// The boxes whose scores are above a limit, in their order; returns how many there are.
+static size_t above(const qrn_view *scores, size_t first, size_t n, double limit,
+                    qrn_candidate *c) {
+    const float *floats = scores->dtype == QRN_DTYPE_F32 ? scores->data : NULL;
+    size_t found = 0;
+    for (size_t b = 0; b < n; b++) {
+        double s = floats ? (double)floats[first + b] : qrn_real_get(scores, first + b);
+        c[found] = (qrn_candidate){s, (uint32_t)b, (uint32_t)b};
+        found += s > limit; // no branch: it would be a guess
+    }
+    return found;
+}
+
 static qrn_status nms_ref(const qrn_kcall *k) {
     const qrn_nms_args *a = k->args;
     const qrn_view *scores = k->in[1];
@@ -26,15 +51,10 @@ static qrn_status nms_ref(const qrn_kcall *k) {
     qrn_nms rule = {.method = QRN_NMS_ABOVE, .limit = a->iou_threshold, .most = a->most};
     for (size_t image = 0; image < scores->dims[0]; image++) {
         size_t before = used;
-        for (size_t b = 0; b < n_boxes; b++)
-            boxes[b] = qrn_box_get(k->in[0], (image * n_boxes + b) * 4);
+        get_boxes(k->in[0], image * n_boxes * 4, n_boxes, boxes);
         for (size_t cls = 0; cls < n_classes; cls++) {
-            size_t n = 0;
-            for (size_t b = 0; b < n_boxes; b++) {
-                double s = qrn_real_get(scores, (image * n_classes + cls) * n_boxes + b);
-                if (s > a->score_threshold)
-                    c[n++] = (qrn_candidate){s, (uint32_t)b, (uint32_t)b};
-            }
+            size_t first = (image * n_classes + cls) * n_boxes;
+            size_t n = above(scores, first, n_boxes, a->score_threshold, c);
             n = qrn_nms_pick(&rule, c, n, boxes);
             for (size_t i = 0; i < n && used < capacity; i++, used++) {
                 qrn_int_put(rows, used * 3, (int64_t)image);
