@@ -225,3 +225,22 @@ def test_weights_are_rounded_as_by_a_scheme_of_their_width(tmp_path):
     assert len(mixed) == LAYERS and {kind for kind, _ in mixed.values()} == {T.INT8, T.INT4}
     for name, (kind, data) in mixed.items():
         assert data == plain[name, kind], name
+
+
+def test_trials_that_the_backend_refuses_say_nothing(tmp_path):
+    """The head of a detector: its Softmax runs on the last axis, after a first try is refused."""
+    rng = np.random.default_rng(7)
+    shape, result = [1, 64, 20], [1, 1, 4, 20]
+    nodes = [h.make_node("Reshape", ["x", "s"], ["r"]),
+             h.make_node("Transpose", ["r"], ["t"], perm=[0, 2, 1, 3]),
+             h.make_node("Softmax", ["t"], ["p"], axis=1), h.make_node("Conv", ["p", "w"], ["y"])]
+    g = h.make_graph(nodes, "net", [h.make_tensor_value_info("x", T.FLOAT, shape)],
+                     [h.make_tensor_value_info("y", T.FLOAT, result)],
+                     [nh.from_array(np.array([1, 4, 16, 20]), "s"),
+                      nh.from_array(rng.normal(size=(1, 16, 1, 1)).astype(np.float32), "w")])
+    onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "net.onnx")
+    np.savez(tmp_path / "data.npz", x=rng.normal(size=(4, *shape)).astype(np.float32))
+    p = ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "--mixed", "--schemes",
+           "a8w8,a16w8", "-o", tmp_path / "q.onnx")
+    assert "[error]" not in p.stderr, p.stderr

@@ -99,6 +99,10 @@ bool qt_ask_verbose(const char *word) {
     return n > 0 && (size_t)n < sizeof list && setenv("QUERN_VERBOSE", list, 1) == 0;
 }
 
+static void print_nothing(const char *fmt, QnnLog_Level_t level, uint64_t timestamp, va_list args) {
+    (void)fmt, (void)level, (void)timestamp, (void)args;
+}
+
 static QnnLog_Level_t log_level(const char *word) {
     static const struct {
         const char *word;
@@ -231,7 +235,7 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
     qc_options o = {.n_threads = (uint32_t)opt->threads,
                     .no_context = extras->no_context,
                     .context_configs = extras->context_configs,
-                    .log = print_warning,
+                    .log = opt->silent ? print_nothing : print_warning,
                     .log_level = QNN_LOG_LEVEL_WARN};
     if (opt->log) {
         o.log = print_log;

@@ -73,7 +73,7 @@ static qrn_status run_sample(const qt_mixed *x, qt_session *s, uint32_t k, doubl
 
 static int find_noise(const qt_mixed *x, const ox_model *m, double *noise) {
     const qt_backend_options htp = {
-        .backend = "htp", .soc = x->task->soc, .threads = x->task->threads, .log = "error"};
+        .backend = "htp", .soc = x->task->soc, .threads = x->task->threads, .silent = true};
     const ox_options import = {0};
     qt_session s = {0};
     int code = qt_session_open(x->task->path, m, &htp, &import, &s);

@@ -25,6 +25,7 @@ typedef struct qt_backend_options {
     uint64_t threads;
     bool allow_fp16;
     const qt_watch *watch; // (optional) no flag; one backend at a time can be watched
+    bool silent;           // no flag: no log, for trials; what fails is reported by its caller
 } qt_backend_options;
 // The precision of a GPU graph for a report; that of a loaded binary is its own.
 const char *qt_precision(const qt_backend_options *opt, bool loaded);
