@@ -138,7 +138,8 @@ wheel: ## Python packages for x86-64 and 64-bit ARM, in dist/
 deb: build ## a Debian package for this machine's architecture, in dist/
 	python3 scripts/build_deb.py
 
-release: wheel deb ## everything that is published for a version, in dist/: packages, source, notes, checksums
+release: wheel build ## everything that is published for a version, in dist/: packages, source, notes, checksums; and its tag
+	python3 scripts/build_deb.py amd64 arm64
 	python3 scripts/make_release.py
 
 test-pythons: ## that wheel with every Python of this machine, and the newest onnxruntime for each

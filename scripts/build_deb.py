@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""make deb: a Debian package of the built tree (build/release) for this machine's architecture.
+"""make deb: a Debian package of the built tree (build/release), and one for 64-bit ARM.
 
-    scripts/build_deb.py [--out dist]
+    scripts/build_deb.py [--out dist] [ARCH...]      ARCH: amd64, arm64; default: this machine's
+
+The package of another architecture is built first, against the sysroot of the wheels
+(scripts/make_sysroot.sh); its manual pages come from the programs under qemu-user.
 
 Everything lies in /usr/lib/quern, which has the shape of a QNN SDK (QNN_SDK_ROOT); programs, manual
 pages, completion and the Python package are linked to where Debian looks for them.
@@ -22,6 +25,7 @@ import check_wheel
 
 ROOT = Path(__file__).resolve().parent.parent
 HOME = "usr/lib/quern"
+CPUS = {"amd64": "x86_64", "arm64": "aarch64"}
 AUTHORS = "The Quern authors <authors@quern.invalid>"
 CONTROL = """Package: quern
 Version: {version}
@@ -79,10 +83,27 @@ def manual(program):
             f".SH DESCRIPTION\n.nf\n{lines}\n.fi\n.SH SEE ALSO\nquern(1)\n")
 
 
-def lay_out(stage):
+def cross_build(cpu):
+    """The tree of the product for another architecture."""
+    tree = ROOT / "build" / f"portable-deb-{cpu}"
+    emulator = shutil.which(f"qemu-{cpu}")
+    if not emulator:
+        raise SystemExit(f"build_deb: qemu-{cpu} is missing: install qemu-user")
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    subprocess.run([ROOT / "scripts" / "make_sysroot.sh", cpu], check=True)
+    subprocess.run(["cmake", "--preset", "release", "-B", tree, "-DQUERN_TESTS=OFF",
+                    "-DQUERN_BENCHES=OFF",
+                    f"-DCMAKE_TOOLCHAIN_FILE={ROOT}/cmake/portable-{cpu}.cmake",
+                    f"-DCMAKE_CROSSCOMPILING_EMULATOR={emulator};-L;/usr/{cpu}-linux-gnu"],
+                   cwd=ROOT, **quiet)
+    subprocess.run(["cmake", "--build", tree, "--target", "product"], **quiet)
+    return tree
+
+
+def lay_out(stage, tree):
     """What dpkg unpacks."""
     home = stage / HOME
-    subprocess.run(["cmake", "--install", ROOT / "build" / "release", "--prefix", f"/{HOME}",
+    subprocess.run(["cmake", "--install", tree, "--prefix", f"/{HOME}",
                     "--strip"], check=True, stdout=subprocess.DEVNULL,
                    env={**os.environ, "DESTDIR": str(stage)})
     for program in sorted((home / "bin").iterdir()):
@@ -160,15 +181,11 @@ def fix_modes(stage):
             path.chmod(0o755 if runs and path.name != "envsetup.sh" else 0o644)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=ROOT / "dist")
-    args = parser.parse_args()
-    arch = output("dpkg", "--print-architecture")
+def build(arch, tree, out):
     stage = ROOT / "build" / "deb"
     shutil.rmtree(stage, ignore_errors=True)
     stage.mkdir(parents=True)
-    lay_out(stage)
+    lay_out(stage, tree)
     fix_modes(stage)
     files = sorted(p for p in stage.rglob("*") if p.is_file() and not p.is_symlink())
     (stage / "DEBIAN").mkdir(mode=0o755)
@@ -177,11 +194,24 @@ def main():
         size=sum(p.stat().st_size for p in files) // 1024))
     (stage / "DEBIAN" / "md5sums").write_text("".join(
         f"{hashlib.md5(p.read_bytes()).hexdigest()}  {p.relative_to(stage)}\n" for p in files))
-    args.out.mkdir(parents=True, exist_ok=True)
-    made = args.out / f"quern_{version()}_{arch}.deb"
+    out.mkdir(parents=True, exist_ok=True)
+    made = out / f"quern_{version()}_{arch}.deb"
     subprocess.run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", stage, made], check=True,
                    stdout=subprocess.DEVNULL, env={"SOURCE_DATE_EPOCH": made_at(), **os.environ})
     print(f"{made}: {made.stat().st_size / 1e6:.1f} MB")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("arch", nargs="*", help="amd64, arm64 (default: this machine's)")
+    parser.add_argument("--out", type=Path, default=ROOT / "dist")
+    args = parser.parse_args()
+    own = output("dpkg", "--print-architecture")
+    for arch in args.arch or [own]:
+        if arch not in CPUS:
+            parser.error(f"no architecture {arch!r}; expected one of {', '.join(CPUS)}")
+        build(arch, ROOT / "build" / "release" if arch == own else cross_build(CPUS[arch]),
+              args.out)
     return 0
 
 
