@@ -96,6 +96,12 @@ static size_t row_begins(const qrn_view *x, const qrn_view *idx, uint32_t axis, 
 
 // Along a row: from `step` times each index on, and `next` elements further for each neighbour.
 #define PICK(T)                                                                                    \
+    for (; plain && n; n--, i++, y += elem, from += next) { /* as most indices are */              \
+        int64_t at = plain[i] + (plain[i] < 0 ? dim : 0);                                          \
+        if (at < 0 || at >= dim)                                                                   \
+            return QRN_E_ARGUMENT;                                                                 \
+        memcpy(y, x + (from + (size_t)at * step) * elem, sizeof(T));                               \
+    }                                                                                              \
     for (; n; n--, i++, y += elem, from += next) {                                                 \
         int64_t at = index_in(idx, i, dim);                                                        \
         if (at < 0)                                                                                \
@@ -106,6 +112,7 @@ static size_t row_begins(const qrn_view *x, const qrn_view *idx, uint32_t axis, 
 
 static qrn_status pick_row(const char *x, size_t elem, size_t from, size_t step, size_t next,
                            const qrn_view *idx, size_t i, size_t n, int64_t dim, char *y) {
+    const int32_t *plain = idx->dtype == QRN_DTYPE_I32 ? idx->data : NULL;
     switch (elem) {
     case 1:
         PICK(uint8_t);
