@@ -216,7 +216,7 @@ def test_values_come_from_a_tuned_model(tmp_path):
     (b'{"w": 1}', b"", "tensor 'w': its entry"),
     (b'{"w": {}, "w": {}}', b"", "duplicate"),
     ({"w": {"dtype": "F8_E4M3", "shape": [], "data_offsets": [0, 1]}}, b"0", "dtype 'F8_E4M3'"),
-    ({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"1234", "outside of the file"),
+    ({"w": {"dtype": "F32", "shape": [2], "data_offsets": [0, 8]}}, b"1234", "outside the file"),
     ({"w": {"dtype": "F32", "shape": [2], "data_offsets": [8, 0]}}, b"x" * 8, "outside"),
     ({"w": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}}, b"x" * 8, "another size"),
     ({"w": {"dtype": "F32", "shape": [-2], "data_offsets": [0, 8]}}, b"x" * 8, "whole number"),

@@ -253,7 +253,7 @@ def test_what_cannot_be_compared(tmp_path):
     damaged("list", "[]", "'quern_dump' is not 1")
     damaged("version", index.replace('"quern_dump": 1', '"quern_dump": 2'), "quern_dump")
     damaged("outside", index.replace("00000_t.npy", "../../../good/g/run-0001/00000_t.npy"),
-            "outside of the folder")
+            "outside the folder")
     damaged("rank", index.replace("[2, 3]", str([1] * 99)), "'shape'")
     damaged("negative", index.replace("[2, 3]", "[-2, 3]"), "dimension")
     damaged("shape", index, "not that of index.json", npy=(3, 2))
