@@ -2,7 +2,7 @@
 //
 // Depthwise convolutions of 8-bit values: what is prepared per call, and results by the definition.
 // Encodings that the strips do not know (weights that are no bytes with their offset, results of
-// fewer bits) go to the rows of depthwise_q8.h.
+// fewer bits) go to the rows of depthwise_q8.h, channels with a large bias to depthwise_wide.h.
 #include "kernels/conv/depthwise8.h"
 
 #include "kernels/conv/depthwise_q8.h"
@@ -13,6 +13,7 @@
 #define BIAS_MAX (INT32_C(1) << 23) // with 128 taps of 255 * 128 below 2^24, a float
 #define ZERO_MAX 4096.0             // results of fixed point have room for much more
 #define SCALE_MAX 0x1p30            // multipliers are finite floats
+#define WIDE_PART 16                // with more than a 16th of wide channels, vectors for all win
 
 static bool has_zero(const qrn_view *x) {
     int32_t zero = -x->quant->offset;
@@ -37,6 +38,7 @@ typedef struct prepared {
     uint8_t *groups, *outside;
     size_t block_bytes, bytes;
     qrn_strip_shape shape;
+    bool wide; // some channels are
 } prepared;
 
 static size_t rounded_up(size_t n) { return (n + 63) / 64 * 64; }
@@ -84,11 +86,13 @@ size_t qrn_depthwise8_scratch(const qrn_kcall *k) {
     return mine > other ? mine : other;
 }
 
-// Multipliers and bias of every channel. false: they are too large.
+// Multipliers and bias of every channel; wide ones have none. false: they are too large, or too
+// many are wide.
 static bool channels_prepare(const qrn_kcall *k, const qrn_strip_kernel *kernel, const int8_t *w,
                              const qrn_conv_geometry *g, int32_t x_offset, prepared *p) {
     const int32_t *bias = k->n_in > 2 && k->in[2] ? k->in[2]->data : NULL;
     bool fits = true;
+    size_t wide = 0;
     memset(p->exact, 0, QRN_STRIP_UNIT * sizeof *p->exact); // there may be fewer channels than that
     memset(p->m, 0, QRN_STRIP_UNIT * sizeof *p->m);
     memset(p->bias, 0, QRN_STRIP_UNIT * sizeof *p->bias);
@@ -99,10 +103,14 @@ static bool channels_prepare(const qrn_kcall *k, const qrn_strip_kernel *kernel,
         p->bias[c] = (int32_t)((uint32_t)p->bias[c] * (uint32_t)x_offset);
     }
     for (size_t c = 0; bias && c < g->cin; c++) {
-        fits &= bias[c] <= BIAS_MAX && bias[c] >= -BIAS_MAX;
+        wide += qrn_depthwise_is_wide(bias[c], BIAS_MAX);
         p->bias[c] = (int32_t)((uint32_t)p->bias[c] + (uint32_t)bias[c]);
     }
-    return fits;
+    for (size_t c = 0; wide && c < g->cin; c++)
+        if (qrn_depthwise_is_wide(bias[c], BIAS_MAX))
+            p->exact[c] = p->m[c] = 0; // for which no double has to decide
+    p->wide = wide > 0;
+    return fits && wide * WIDE_PART <= g->cin;
 }
 
 static void terms_prepare(const prepared *p, const qrn_strip_block *b, qrn_depthwise8_terms *to) {
@@ -162,6 +170,7 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
                            .groups = p.groups,
                            .outside = p.outside,
                            .part = part,
+                           .bias_most = p.wide ? BIAS_MAX : 0,
                            .job = &j};
     memset(plan.pad, (uint8_t)-x->quant->offset, sizeof plan.pad);
     for (size_t column = 0; column < QRN_STRIP_OUTSIDE; column++)

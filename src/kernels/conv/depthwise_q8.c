@@ -3,10 +3,11 @@
 // Loops of the quantized depthwise convolution, its portable row, and what is prepared per call.
 #include "kernels/conv/depthwise_q8.h"
 
+#include "kernels/conv/depthwise_wide.h"
 #include "kernels/gemm/epilogue/requant.h"
 
-#define OFFSET_MAX 255 // sums of 128 products of such numbers stay below 2^26
-#define BIAS_MAX (INT32_C(1) << 30)
+#define OFFSET_MAX 255              // sums of 128 products of such numbers stay below 2^26
+#define BIAS_MAX (INT32_C(1) << 30) // larger ones are left to depthwise_wide.h
 
 static bool offset_fits(int32_t o) { return o >= -OFFSET_MAX && o <= OFFSET_MAX; }
 
@@ -53,7 +54,7 @@ static prepared prepare(const qrn_kcall *k, size_t channels) {
     for (size_t c = 0; c < channels; c++) {
         p.exact[c] = qrn_requant_of(k->in[0], w, c, k->out[0]).m;
         p.m[c] = (float)p.exact[c];
-        p.bias[c] = bias ? bias[c] : 0;
+        p.bias[c] = bias && !qrn_depthwise_is_wide(bias[c], BIAS_MAX) ? bias[c] : 0;
     }
     for (size_t i = 0; i < qrn_view_count(w); i += channels)
         for (size_t c = 0; c < channels; c++)
@@ -86,14 +87,6 @@ void qrn_depthwise_q8_tail(const qrn_depthwise_q8_cell *d, size_t c) {
 
 static void cell_any(const qrn_depthwise_q8_cell *d) { qrn_depthwise_q8_tail(d, 0); }
 
-static bool bias_fits(const qrn_view *bias) {
-    for (size_t i = 0; bias && i < bias->dims[0]; i++)
-        if (((const int32_t *)bias->data)[i] > BIAS_MAX ||
-            ((const int32_t *)bias->data)[i] < -BIAS_MAX)
-            return false;
-    return true;
-}
-
 static void store16(const qrn_kcall *k, const int32_t *acc, size_t first, size_t channels) {
     for (size_t c = 0; c < channels; c++) {
         qrn_requant r = qrn_requant_of(k->in[0], k->in[1], c, k->out[0]);
@@ -103,8 +96,6 @@ static void store16(const qrn_kcall *k, const int32_t *acc, size_t first, size_t
 
 static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_q8_cell *d)) {
     const qrn_view *x = k->in[0], *w = k->in[1], *y = k->out[0];
-    if (!bias_fits(k->n_in > 2 ? k->in[2] : NULL))
-        return qrn_conv_q8_ref(k);
     qrn_conv_geometry g = qrn_conv_geometry_of(k->args, x, y, w->dims);
     prepared p = prepare(k, g.cin);
     qrn_requant r = qrn_requant_of(x, w, 0, y);
@@ -135,6 +126,7 @@ static qrn_status run(const qrn_kcall *k, void (*cell_sums)(const qrn_depthwise_
         if (is16)
             store16(k, p.acc, cell * g.cin, g.cin);
     }
+    qrn_depthwise_wide(k, &g, BIAS_MAX, 0, g.cin, begin, end);
     qrn_report(k, begin * g.cin, end * g.cin);
     return QRN_OK;
 }

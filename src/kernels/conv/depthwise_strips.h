@@ -9,7 +9,7 @@
 #ifndef QRN_KERNELS_CONV_DEPTHWISE_STRIPS_H
 #define QRN_KERNELS_CONV_DEPTHWISE_STRIPS_H
 
-#include "kernels/conv/conv.h"
+#include "kernels/conv/depthwise_wide.h"
 #include "kernels/grid.h"
 
 #define QRN_STRIP_VECTOR 64  // bytes
@@ -67,6 +67,7 @@ typedef struct qrn_strip_plan {
     uint8_t *groups;        // qrn_strip_room() bytes, aligned to a vector
     const uint8_t *outside; // a line of padding: QRN_STRIP_OUTSIDE vectors, a cell apart
     qrn_grid_part part;     // output rows, counted over all images, and blocks of this task
+    int32_t bias_most;      // channels beyond it are those of depthwise_wide.h; 0: there are none
     const void *job;
 } qrn_strip_plan;
 
