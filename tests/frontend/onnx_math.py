@@ -341,6 +341,8 @@ def quantized():
             yield quantized_case(f"{op}_{kind}", op, {"a": image}, **q)
         for op, fn in [("Gelu", gelu), ("Erf", erf)]:
             yield quantized_case(f"{op}_{kind}", op, {"a": image}, reference=fn, **q)
+        yield quantized_case(f"Gelu_tanh_{kind}", "Gelu", {"a": image}, reference=tanh_gelu,
+                             approximate="tanh", **q)
         for op in ["Exp", "Log", "Sqrt", "Reciprocal"]:
             yield quantized_case(f"{op}_{kind}", op, {"a": positive}, **q)
         yield quantized_case(f"Div_{kind}", "Div", {"a": f32(2, 30), "b": positive}, **q)

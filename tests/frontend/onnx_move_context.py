@@ -388,6 +388,12 @@ def refusals():
     yield refused("gather_axis", node("Gather", "x i", "y", axis=2), "axis 2 of a value of rank 2",
                   constants={"i": ints(0)})
     yield refused("gather_one_input", node("Gather", "x", "y"), "input 1 is missing")
+    yield refused("one_hot_quantized", [
+        node("QuantizeLinear", "x s z", "q"), node("DequantizeLinear", "q s z", "d"),
+        node("OneHot", "d n v", "h"), node("QuantizeLinear", "h s z", "r"),
+        node("DequantizeLinear", "r s z", "y")], "indices must be whole numbers",
+        constants={"s": np.float32(3 / 255), "z": np.uint8(0), "n": np.int64(3),
+                   "v": np.array([0, 1], np.float32)})
     yield refused("concat", node("Concat", "x z", "y", axis=0), "dimension 1 is 2, expected 3",
                   {"x": x, "z": x[:, :2]})
     yield refused("split", node("Split", "x s", "y z", axis=1), "the lengths sum to 2",

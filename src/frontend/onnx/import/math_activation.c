@@ -169,13 +169,18 @@ static qrn_status tanh_gelu(ox_expr *e, qc_tensor *x) {
     return gated(e, x, ox_binary(e, ADD, cube, ox_constant(e, c)));
 }
 
+static bool is_8_bit_unit(const ox_import *im, const ox_node *n) {
+    const ox_val *x = ox_input(im, n, 0);
+    return ox_is_quantized(im, n) && x && x->quantized && ox_type_bits(x->quantized->type) <= 8;
+}
+
 static qrn_status import_gelu(ox_import *im, const ox_node *n) {
     const char *form = ox_attr_string(n, "approximate", "none");
     ox_expr e;
     qc_tensor *x;
     bool tanh = strcmp(form, "tanh") == 0;
-    // The two forms are at most 5e-4 apart, and an inner cube needs more than 16 bits.
-    if (strcmp(form, "none") == 0 || (tanh && ox_is_quantized(im, n)))
+    // The two forms are at most 5e-4 apart: less than a step of 8 bits, but not of 16.
+    if (strcmp(form, "none") == 0 || (tanh && is_8_bit_unit(im, n)))
         return emit(im, n, &(activation){.op = QNN_OP_GELU, .types = OX_T_ACT});
     if (!tanh)
         return ox_fail(im, n, QRN_E_PARAM, "approximate '%s', expected none or tanh", form);

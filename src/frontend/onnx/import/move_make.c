@@ -147,8 +147,14 @@ static qrn_status hot_indices(ox_import *im, const ox_node *n, uint32_t depth,
     const Qnn_DataType_t i32 = QNN_DATATYPE_INT_32;
     qc_tensor *x, *zero, *d;
     const qc_tensor *below, *ends;
-    if (ox_input(im, n, 0)->type == OX_F32 || ox_input(im, n, 0)->type == OX_F16) {
-        qc_tensor *real; // in a quantized unit the number counts, not the stored one
+    const ox_val *given = ox_input(im, n, 0);
+    if (ox_is_quantized(im, n) && given->quantized) // a step need not be a whole number
+        return ox_fail(im, n, QRN_E_UNSUPPORTED,
+                       "input 0 ('%s') is quantized; indices must be whole numbers: leave "
+                       "QuantizeLinear and DequantizeLinear before it out",
+                       n->in[0]);
+    if (given->type == OX_F32 || given->type == OX_F16) {
+        qc_tensor *real;
         QRN_TRY(ox_in_as(im, n, 0, OX_ONNX, QNN_DATATYPE_FLOAT_32, &real));
         QRN_TRY(ox_temp_typed(im, i32, real->rank, real->dims, &x));
         QRN_TRY(ox_emit_cast(im, n, real, x));
