@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// exp, sigmoid, swish, tanh, elu, gelu, softplus, hard swish, asin and atan on vectors of floats.
-// No step but one of swish depends on the ISA, but for the number of lanes. Relative error against
-// the exact value: exp, tanh, elu, asin and atan below 2e-7, sigmoid below 2e-7 + 2e-8 |x|, swish
-// below 3e-7 + 2e-8 |x| where the result is at least 1e-36 in size, softplus below 4e-7, gelu below
-// 1e-6 where the result is at least 1e-6 in size, hard swish none beyond its three roundings
-// (tests/kernel/test_eltwise.c measures them). Infinities and NaN behave as in libm.
+// exp, sigmoid, swish, tanh, elu, gelu, erf, softplus, hard swish, asin and atan on vectors of
+// floats. No step but one of swish depends on the ISA, but for the number of lanes. Relative error
+// against the exact value: erf below 1e-7, exp, tanh, elu, asin and atan below 2e-7, sigmoid below
+// 2e-7 + 2e-8 |x|, swish below 3e-7 + 2e-8 |x| where the result is at least 1e-36 in size, softplus
+// below 4e-7, gelu below 1e-6 where the result is at least 1e-6 in size, hard swish none beyond its
+// three roundings (tests/kernel/test_eltwise.c measures them). Infinities and NaN behave as in
+// libm.
 #ifndef QRN_KERNELS_FAST_MATH_H
 #define QRN_KERNELS_FAST_MATH_H
 
@@ -124,6 +125,28 @@ static inline qrn_vf qrn_fast_gelu(qrn_vf x) {
     p = qrn_vf_fma(p, t, qrn_vf_all(0.2251152623f));
     qrn_vf tail = half * t * p * qrn_fast_pow2_times(qrn_vf_all(-0.721347520444481704f), c * c);
     return qrn_vf_below(x, qrn_vf_all(0.0f), tail, x - tail);
+}
+
+// x + x P(x^2) for |x| <= 1; beyond it, 1 - 2^Q(|x|) with the sign of x; minimax fits. From 4 on it
+// is 1 in float.
+static inline qrn_vf qrn_fast_erf(qrn_vf x) {
+    const qrn_vf one = qrn_vf_all(1.0f), zero = qrn_vf_all(0.0f);
+    qrn_vf a = qrn_vf_abs(x), t = qrn_vf_min(qrn_vf_all(4.0f), a), z = x * x;
+    qrn_vf p = qrn_vf_all(7.769992226e-05f), q = qrn_vf_all(0.0002688911918f);
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.0007987698191f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(-0.004252593499f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.005186180584f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(0.03150573f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.0268529579f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(-0.1487517059f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.1128357351f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(-0.9206482768f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(-0.3761262596f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(-1.626046062f));
+    p = qrn_vf_fma(p, z, qrn_vf_all(0.1283791661f));
+    q = qrn_vf_fma(q, t, qrn_vf_all(-0.0004926883848f));
+    qrn_vf n = qrn_vf_round(q), far = one - qrn_fast_pow2(n, q - n);
+    return qrn_vf_below(one, a, qrn_vf_below(x, zero, -far, far), qrn_vf_fma(p, x, x));
 }
 
 // ln(1 + e) for e in [0, 1]: 2 atanh(s) with s = e / (2 + e), a minimax fit.

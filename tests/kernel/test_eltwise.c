@@ -269,6 +269,8 @@ static void quantization_rows_give_the_bits_of_the_reference(void **unused) {
 // The relative error that fast_math.h allows a vector form in single precision; 0: there is none.
 static double bound_of(uint32_t op) {
     switch (op) {
+    case QRN_UNARY_ERF:
+        return 1e-7;
     case QRN_UNARY_EXP:
     case QRN_UNARY_SIGMOID:
     case QRN_UNARY_TANH:
@@ -295,7 +297,7 @@ static void unary_rows_agree_with_the_reference(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 400; round++) {
-        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_SWISH),
+        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_ERF),
                                .alpha = 0.3f,
                                .beta = 0.7f,
                                .low = -1.5f,
@@ -362,6 +364,9 @@ static double error_of(uint32_t op, float got, double v) {
     case QRN_UNARY_ATAN:
         want = atan(v);
         break;
+    case QRN_UNARY_ERF:
+        want = erf(v);
+        break;
     default:
         want = 0.5 * v * erfc(-v / sqrt(2.0));
         if (fabs(want) < 1e-6)
@@ -387,7 +392,7 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
         const qrn_kernel *row = &qrn_family_unary.rows[r];
         if (!row->needs || qrn_kernel_rejection(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
             continue;
-        for (args.op = 0; args.op <= QRN_UNARY_SWISH; args.op++) {
+        for (args.op = 0; args.op <= QRN_UNARY_ERF; args.op++) {
             double worst = 0;
             for (uint64_t bits = 0; bound_of(args.op) > 0 && bits < 0xff800000u;) {
                 for (size_t i = 0; i < N; i++, bits += 9973) {
@@ -407,6 +412,47 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
             assert_true(worst <= bound_of(args.op));
         }
     }
+}
+
+// Zeros keep their sign, the limits are exact, the smallest numbers are rounded as erf is; of any
+// number of elements.
+static void erf_of_special_numbers(void **unused) {
+    (void)unused;
+    static const float numbers[] = {
+        0.0f,     -0.0f,       INFINITY,    -INFINITY, NAN,    3e38f,          -3e38f,  4.0f,
+        -4.0f,    3.99999976f, 1.0f,        -1.0f,     1e-45f, -1e-45f,        1e-40f,  -3e-39f,
+        1.2e-38f, 0.99999994f, 1.00000012f, 3.8f,      -3.9f,  0x1.fffffep-1f, -1e-20f, 2.5f};
+    enum { N = sizeof numbers / sizeof numbers[0] };
+    float *in = malloc(sizeof numbers), *out = malloc(sizeof numbers);
+    assert_true(in && out);
+    memcpy(in, numbers, sizeof numbers);
+    qrn_unary_args args = {.op = QRN_UNARY_ERF};
+    for (uint32_t r = 0; r < qrn_family_unary.n_rows; r++)
+        for (uint32_t n = 1; n <= N; n++) {
+            // The last n, to the end of the memory.
+            qrn_view x = {.data = in + N - n, .dtype = QRN_DTYPE_F32, .rank = 1, .dims = {n}};
+            qrn_view y = x, *ins[1] = {&x}, *outs[1] = {&y};
+            y.data = out + N - n;
+            qrn_kcall k = {
+                .args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1, .n_tasks = 1};
+            const qrn_kernel *row = &qrn_family_unary.rows[r];
+            if (qrn_kernel_rejection(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
+                continue;
+            assert_int_equal(row->fn(&k), QRN_OK);
+            for (uint32_t i = N - n; i < N; i++) {
+                double want = erf((double)numbers[i]), step = 1e-7 * fabs(want) + 0x1p-149;
+                if (isnan(want)) {
+                    assert_true(isnan(out[i]));
+                    continue;
+                }
+                assert_int_equal(signbit(out[i]) != 0, signbit(want) != 0);
+                assert_true(fabs(out[i]) <= 1.0f && fabs((double)out[i] - want) <= step);
+                if (fabs(numbers[i]) >= 4.0f || numbers[i] == 0.0f)
+                    assert_true(out[i] == (float)want);
+            }
+        }
+    free(in);
+    free(out);
 }
 
 // Also the same bits on every row: 16-bit results must not depend on the ISA.
@@ -565,6 +611,7 @@ int main(void) {
         cmocka_unit_test_setup(quantization_rows_give_the_bits_of_the_reference, set_up),
         cmocka_unit_test_setup(unary_rows_agree_with_the_reference, set_up),
         cmocka_unit_test(fast_forms_keep_their_stated_bounds),
+        cmocka_unit_test(erf_of_special_numbers),
         cmocka_unit_test_setup(sigmoid_in_double_is_exact_to_1e_14, set_up),
         cmocka_unit_test_setup(reduction_rows_agree_with_the_reference, set_up),
         cmocka_unit_test_setup(norm_rows_agree_with_the_reference, set_up),

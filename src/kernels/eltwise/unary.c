@@ -54,6 +54,7 @@ double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
     case QRN_UNARY_SOFTPLUS: return softplus(v, (double)a->beta, (double)a->threshold);
     case QRN_UNARY_TANH: return tanh(v);
     case QRN_UNARY_SWISH: return v * qrn_sigmoid_f64(v);
+    case QRN_UNARY_ERF: return erf(v);
     default: return v;
     }
 }

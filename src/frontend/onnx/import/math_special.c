@@ -3,6 +3,7 @@
 // Importers: functions that QNN does not have, from those it has, in float32. The forms are chosen
 // so that the error stays a few units of the last place relative to the result, also near 0 and
 // where a plain formula overflows or cancels; tests/frontend measures them.
+#include "base/erf_fit.h"
 #include "frontend/onnx/import/math.h"
 #include "frontend/onnx/import/table.h"
 
@@ -129,16 +130,14 @@ static qrn_status import_tan(ox_import *im, const ox_node *n) {
     return end2(&e, DIV, sin, op1(&e, QNN_OP_ELEMENT_WISE_COS, x));
 }
 
-// tanh(x P(x^2)), P fitted to atanh(erf(x)) / x: relative error below 1e-7 before rounding. Beyond
-// |x| = 4, where the fit ends, the argument keeps growing and tanh is 1 in float.
+// tanh(x P(x^2)).
 static qrn_status import_erf(ox_import *im, const ox_node *n) {
-    static const double p[] = {1.41851305e-07, -5.66845827e-06, 8.76372119e-05, -6.19784323e-04,
-                               -1.9183123e-04, 1.02769056e-01,  1.12837927};
+    const double *p = qrn_erf_fit;
     ox_expr e;
     qc_tensor *x;
     QRN_TRY(ox_begin_float(&e, im, n, &x));
     qc_tensor *square = op2(&e, MUL, x, x), *sum = num(&e, p[0]);
-    for (size_t i = 1; i < sizeof p / sizeof p[0]; i++)
+    for (size_t i = 1; i < sizeof qrn_erf_fit / sizeof qrn_erf_fit[0]; i++)
         sum = op2(&e, ADD, op2(&e, MUL, sum, square), num(&e, p[i]));
     qc_tensor *arg = op2(&e, MUL, sum, x);
     ox_to_output(&e);
