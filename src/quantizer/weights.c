@@ -303,7 +303,23 @@ qz_inputs qz_inputs_of(const qz_graph *g, const ox_node *n) {
     while (in.patches && in.patches->node != n)
         in.patches = in.patches->next;
     in.biased = b && qz_is_float_constant(b) && b->rank == 1 && qz_role_of(g, n, 2) == QZ_ROLE_BIAS;
+    in.bias = in.biased ? b : NULL;
+    in.unit =
+        x && x->enc.bits ? (double)x->enc.scale * (ldexp(1, (int)x->enc.bits) - 1) / 65535 : 0;
     return in;
+}
+
+// Scales with which the bias, in units of them and of the input, has 31 bits. In channels where
+// that matters the weights add next to nothing to the bias.
+static void make_room_for_bias(const groups *g, const qz_inputs *in, float *scales) {
+    size_t n = in->bias ? qz_count(in->bias) : 0;
+    if (!(in->unit > 0) || g->block || (g->n != 1 && g->n != n))
+        return;
+    for (size_t i = 0; i < n; i++) {
+        float least = (float)(fabs((double)at(in->bias, i)) / in->unit * 0x1p-30);
+        float *s = &scales[g->n > 1 ? i : 0];
+        *s = isfinite(least) && least > *s ? least : *s;
+    }
 }
 
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,
@@ -328,6 +344,7 @@ qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_sche
     for (uint32_t i = 0; i < g.n; i++) // a channel of zeros, or of numbers that are as good as
         if (out->scales[i] < 1e-30f)
             out->scales[i] = 1e-4f;
+    make_room_for_bias(&g, in, out->scales);
     round_scales(&g, out->scales);
     if (s == QRN_OK && use_patches(scheme, in, &g))
         s = round_by_patches(w, &g, scheme, in, small ? -half - 1 : -half, half, out);

@@ -30,7 +30,9 @@ void qz_constants_clear(qrn_strmap *m); // of constants from qrn_calloc
 typedef struct qz_inputs {
     const qz_gram *gram;
     const qz_patches *patches;
-    bool biased; // a constant bias can be changed
+    bool biased;          // a constant bias can be changed
+    const qz_value *bias; // it
+    double unit;          // the scale of the input in 16 bits; 0: it stays float
 } qz_inputs;
 qz_inputs qz_inputs_of(const qz_graph *g, const ox_node *n); // as calibration saw them
 qrn_status qz_quantize_weight(const qz_value *w, const ox_node *n, const qz_scheme *scheme,

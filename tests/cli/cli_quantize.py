@@ -321,6 +321,56 @@ def test_a_convolution_has_scales_per_channel_and_an_exact_bias(tmp_path):
     assert sqnr(run(out, {"x": x[:1]})["y"], run(net, {"x": x[:1]})["y"]) > 25
 
 
+def dead_channels(path):
+    """A depthwise convolution, two channels of which have weights that are almost 0."""
+    rng = np.random.default_rng(4)
+    w = rng.standard_normal((8, 1, 3, 3)).astype(np.float32)
+    w[2] *= 1e-12
+    w[5] *= 1e-8
+    b = np.array([0.1, -2, 3, 1, 0.5, -3, 1, 2], np.float32)
+    nodes = [h.make_node("Conv", ["x", "w", "b"], ["y"], pads=[1] * 4, group=8, name="conv")]
+    return model(path, nodes, {"x": (T.FLOAT, [1, 8, 9, 9])}, {"y": (T.FLOAT, [1, 8, 9, 9])},
+                 {"w": w, "b": b})
+
+
+@pytest.mark.parametrize("scheme, near", [("a8w8", 0.06), ("a16w8", 0.001)])
+def test_weights_of_almost_zero_leave_room_for_their_bias(tmp_path, scheme, near):
+    x = np.random.default_rng(2).standard_normal((16, 8, 9, 9)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "one.npy", x[:1])
+    net, out = dead_channels(tmp_path / "net.onnx"), tmp_path / "q.onnx"
+    ok("quantize", net, "-o", out, "-s", scheme, "-c", tmp_path / "x.npy", "--repair", "none")
+    constants = {t.name: numpy_helper.to_array(t) for t in onnx.load(out).graph.initializer}
+    assert [v for v in constants.values() if v.dtype == np.int32 and v.shape == (8,)]
+    p = ok("run", out, tmp_path / "one.npy", "--soc", "SM8650", "-o", tmp_path)
+    assert "bias" not in p.stderr
+    want = run(net, {"x": x[:1]})["y"]
+    got = np.load(tmp_path / "output_0.npy")
+    np.testing.assert_allclose(got[:, [2, 5]], want[:, [2, 5]], atol=near)
+    assert sqnr(got, want) > 30
+
+
+def test_a_bias_that_32_bits_cannot_hold_is_reported(tmp_path):
+    x = np.random.default_rng(2).standard_normal((1, 8, 9, 9)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    m = onnx.load(dead_channels(tmp_path / "net.onnx"))
+    w = next(numpy_helper.to_array(t) for t in m.graph.initializer if t.name == "w")
+    scales = np.abs(w).max((1, 2, 3)) / 127
+    c = {"wq": np.rint(w / scales[:, None, None, None]).astype(np.int8), "ws": scales,
+         "xs": np.float32(0.03), "xz": np.uint8(128), "ys": np.float32(0.1), "yz": np.uint8(128),
+         "b": next(numpy_helper.to_array(t) for t in m.graph.initializer if t.name == "b")}
+    nodes = [h.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"], name="q"),
+             h.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"], name="dx"),
+             h.make_node("DequantizeLinear", ["wq", "ws"], ["wd"], axis=0, name="dw"),
+             h.make_node("Conv", ["xd", "wd", "b"], ["c"], pads=[1] * 4, group=8, name="conv"),
+             h.make_node("QuantizeLinear", ["c", "ys", "yz"], ["cq"], name="qc"),
+             h.make_node("DequantizeLinear", ["cq", "ys", "yz"], ["y"], name="dy")]
+    shape = (T.FLOAT, [1, 8, 9, 9])
+    model(tmp_path / "q.onnx", nodes, {"x": shape}, {"y": shape}, c)
+    p = ok("run", tmp_path / "q.onnx", tmp_path / "x.npy", "--soc", "SM8650", "-o", tmp_path)
+    assert "bias that is cut to 32 bits in some channels" in p.stderr and "'conv'" in p.stderr
+
+
 @pytest.mark.parametrize("method", ["minmax", "percentile", "mse", "sqnr", "entropy"])
 def test_methods_that_cut_tails_keep_the_steps_of_the_rest(tmp_path, method):
     x = np.random.default_rng(3).standard_normal((200, 8192)).astype(np.float32)

@@ -67,6 +67,20 @@ static int32_t to_s32(double v) {
     return v >= INT32_MAX ? INT32_MAX : v <= INT32_MIN ? INT32_MIN : (int32_t)v;
 }
 
+// Values of a bias in units of the accumulators.
+static void bias_values(const ox_expr *e, const float *values, const Qnn_ScaleOffset_t *pairs,
+                        uint32_t channels, int32_t *out) {
+    bool all = true;
+    for (uint32_t c = 0; c < channels; c++) {
+        double v = (double)values[c] / (double)pairs[c].scale;
+        all = all && fabs(v) <= 0x1p31;
+        out[c] = to_s32(v);
+    }
+    if (!all)
+        ox_note(e->im, e->n, "have a bias that is cut to 32 bits in some channels",
+                "its unit is the scale of the input times that of the weights, which is too small");
+}
+
 qc_tensor *ox_bias_of(ox_expr *e, const float *values, const qc_tensor *x, const qc_tensor *filter,
                       uint32_t channels) {
     qc_tensor *out = NULL;
@@ -78,11 +92,10 @@ qc_tensor *ox_bias_of(ox_expr *e, const float *values, const qc_tensor *x, const
     Qnn_ScaleOffset_t *pairs = qrn_alloc(channels * sizeof *pairs);
     if (!quantized || !pairs)
         e->s = QRN_FAIL(QRN_E_MEM, "node '%s': out of memory", e->n->name);
-    for (uint32_t c = 0; e->s == QRN_OK && c < channels; c++) {
+    for (uint32_t c = 0; e->s == QRN_OK && c < channels; c++)
         pairs[c] = (Qnn_ScaleOffset_t){(float)(scale_of(x, 0) * scale_of(filter, c)), 0};
-        quantized[c] = to_s32((double)values[c] / (double)pairs[c].scale);
-    }
     if (e->s == QRN_OK) {
+        bias_values(e, values, pairs, channels, quantized);
         Qnn_QuantizeParams_t q = QNN_QUANTIZE_PARAMS_INIT;
         q.encodingDefinition = QNN_DEFINITION_DEFINED;
         q.quantizationEncoding = QNN_QUANTIZATION_ENCODING_SCALE_OFFSET;
