@@ -41,14 +41,22 @@ typedef struct layer {
     fenced xm, ym;
 } layer;
 
+static double lowest(qrn_dtype t) {
+    return t == QRN_DTYPE_SQ8    ? -128
+           : t == QRN_DTYPE_SQ16 ? -32768
+           : t == QRN_DTYPE_F32  ? -INFINITY
+                                 : 0;
+}
+
 static layer random_layer(qrn_dtype t) {
     layer l = {.args = {.n_spatial = 2, .count_pad = between(0, 1)}};
     uint32_t channels = between(0, 1) ? between(1, between(0, 2) ? 200 : 3) : 16 * between(1, 9);
     uint32_t top = qrn_dtypes[t].bits == 16 ? 65535 : 255;
     bool coarse =
         between(0, 1); // equal scales: many averages lie half-way between two quantized values
-    l.xq =
-        (qrn_quant){.kind = QRN_QUANT_TENSOR, .scale = 0.01f, .offset = -(int32_t)between(0, top)};
+    l.xq = (qrn_quant){.kind = QRN_QUANT_TENSOR,
+                       .scale = 0.01f,
+                       .offset = -(int32_t)(between(0, 3) ? between(0, top) : top)};
     l.yq = l.xq;
     if (!coarse)
         l.yq = (qrn_quant){.kind = QRN_QUANT_TENSOR,
@@ -58,9 +66,13 @@ static layer random_layer(qrn_dtype t) {
     l.y = l.x;
     l.y.quant = &l.yq;
     l.x.dims[3] = l.y.dims[3] = channels;
-    bool whole = qrn_dtypes[t].bits == 8 && between(0, 9) == 0; // one large window
+    bool whole = t != QRN_DTYPE_F32 && between(0, 9) == 0; // one large window
+    bool extreme = between(0, 4) == 0;                     // nothing but ends of the range
+    uint32_t far = top == 65535 ? 181 : 90;                // 32761 cells
+    if (whole && top == 65535)
+        l.x.dims[3] = l.y.dims[3] = between(1, 70);
     for (uint32_t i = 0; whole && i < 2; i++) {
-        l.x.dims[1 + i] = l.args.size[i] = between(60, 90);
+        l.x.dims[1 + i] = l.args.size[i] = between(0, 2) ? between(60, far) : far;
         l.args.stride[i] = l.y.dims[1 + i] = 1;
     }
     for (uint32_t i = 0; !whole && i < 2; i++) {
@@ -74,6 +86,9 @@ static layer random_layer(qrn_dtype t) {
         l.x.dims[1 + i] = in;
         l.y.dims[1 + i] = (all + (up ? l.args.stride[i] - 1 : 0)) / l.args.stride[i] + 1;
     }
+    if (t == QRN_DTYPE_SQ16 && between(0, 3)) // a zero point in range
+        l.xq.offset += 32768;
+    uint32_t end = between(0, 1) ? lowest(t) < 0 ? 0x8000 : 0 : lowest(t) < 0 ? 0x7fff : 0xffff;
     l.x.data = fence(qrn_view_count(&l.x) * qrn_view_elem(&l.x), &l.xm);
     l.y.data = fence(qrn_view_count(&l.y) * qrn_view_elem(&l.y), &l.ym);
     for (size_t i = 0; i < qrn_view_count(&l.x); i++)
@@ -81,7 +96,8 @@ static layer random_layer(qrn_dtype t) {
             ((float *)l.x.data)[i] =
                 between(0, 999) ? (float)(random_u32() % 2000) / 100.0f - 10.0f : NAN;
         else if (qrn_view_elem(&l.x) == 2)
-            ((uint16_t *)l.x.data)[i] = (uint16_t)random_u32();
+            ((uint16_t *)l.x.data)[i] =
+                (uint16_t)(extreme ? end ^ (between(0, 99) == 0) : random_u32());
         else
             ((uint8_t *)l.x.data)[i] = (uint8_t)random_u32();
     return l;
@@ -100,13 +116,6 @@ static double value(const qrn_view *v, size_t i) {
     default:
         return (double)((const float *)v->data)[i];
     }
-}
-
-static double lowest(qrn_dtype t) {
-    return t == QRN_DTYPE_SQ8    ? -128
-           : t == QRN_DTYPE_SQ16 ? -32768
-           : t == QRN_DTYPE_F32  ? -INFINITY
-                                 : 0;
 }
 
 // Largest value, sum and counts of the window of result r.

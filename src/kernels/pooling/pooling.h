@@ -8,7 +8,7 @@
 // pool_avg:  sum / count in double. count: cells inside the input, or with count_pad cells inside
 //            the padded input, never those behind the padding (which rounding up can reach). Count
 //            0 gives 0. F32 and F64 on numbers. RAW on 8 and 16 bits with one scale each:
-//            scale_x * sum (q + offset_x), which is exact for up to qrn_pool_cells_most cells,
+//            scale_x * sum (q + offset_x), of an exact sum of up to qrn_pool_cells_most cells,
 //            divided by count, and rounded to y as kernels/convert.h says. Fast rows for floats
 //            sum windows of few cells in single precision and multiply by 1 / count.
 // pool_l2:   sqrt(sum of squares), no division.
@@ -30,10 +30,13 @@ extern const qrn_family qrn_family_pool_max; // F32, F64, RAW
 extern const qrn_family qrn_family_pool_avg; // F32, F64, RAW
 extern const qrn_family qrn_family_pool_l2;  // F32, F64
 
-// Cells whose sum times a scale of 24 bits is exact in double: of values of 9 bits with their
-// offset, or of 17, in windows of at most 2^20 or 2^12.
+// Cells whose sum has 32 bits, at most: of bytes and an offset of 9 bits, of 16 bits and a zero
+// point among them, which makes no number above 65535, and of any others.
 static inline uint32_t qrn_pool_cells_most(qrn_dtype dtype, int32_t offset) {
-    return qrn_dtypes[dtype].bits == 8 && offset >= -256 && offset <= 256 ? 1u << 20 : 1u << 12;
+    int32_t least = qrn_dtypes[dtype].cls == QRN_CLASS_SFIXED ? INT16_MIN : 0;
+    if (qrn_dtypes[dtype].bits == 8)
+        return offset >= -256 && offset <= 256 ? 1u << 20 : 1u << 12;
+    return -offset >= least && -offset <= least + UINT16_MAX ? 1u << 15 : 1u << 12;
 }
 
 // The part of a window along one dimension that lies inside the input.
