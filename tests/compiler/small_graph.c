@@ -129,6 +129,13 @@ void small_transpose(small_graph *g, uint32_t x, uint32_t y, const uint32_t *per
     small_node(g, QNN_OP_TRANSPOSE, &x, 1, &y, 1, &p, 1);
 }
 
+void small_reduce(small_graph *g, const char *op, uint32_t x, uint32_t y, uint32_t n_axes) {
+    const uint32_t axes[] = {0, 1, 2, 3};
+    Qnn_Param_t p =
+        numbers(g, QNN_OP_REDUCE_MAX_PARAM_AXES, QNN_DATATYPE_UINT_32, axes, SHAPE(n_axes));
+    small_node(g, op, &x, 1, &y, 1, &p, 1);
+}
+
 void small_concat(small_graph *g, const uint32_t *in, uint32_t n_in, uint32_t y, uint32_t axis) {
     Qnn_Param_t p = number(QNN_OP_CONCAT_PARAM_AXIS, axis);
     small_node(g, QNN_OP_CONCAT, in, n_in, &y, 1, &p, 1);

@@ -65,6 +65,8 @@ void small_node(small_graph *g, const char *op, const uint32_t *in, uint32_t n_i
 void small_unary(small_graph *g, const char *op, uint32_t x, uint32_t y);
 void small_binary(small_graph *g, const char *op, uint32_t a, uint32_t b, uint32_t y);
 void small_transpose(small_graph *g, uint32_t x, uint32_t y, const uint32_t *perm);
+// A reduction over the first n_axes axes, up to 4.
+void small_reduce(small_graph *g, const char *op, uint32_t x, uint32_t y, uint32_t n_axes);
 void small_concat(small_graph *g, const uint32_t *in, uint32_t n_in, uint32_t y, uint32_t axis);
 void small_split(small_graph *g, uint32_t x, const uint32_t *out, uint32_t n_out, uint32_t axis);
 // Pads dimensions 1 and 2 of x by top, bottom, left and right.

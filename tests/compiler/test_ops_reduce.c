@@ -38,6 +38,15 @@ static void moments_run_whatever_their_check_accepts(void **state) {
     OP_FUZZ(qrn_cop_moments, seeds, 1000);
 }
 
+static void extremes_run_whatever_their_check_accepts(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(F32, "f32[3,5,40] > f32[] f32[1]", NULL),
+        OP_SEED(F64, "f64[7] > f64[1,1] f64[]", NULL),
+    };
+    OP_FUZZ(qrn_cop_extremes, seeds, 1000);
+}
+
 static void arg_runs_whatever_its_check_accepts(void **state) {
     (void)state;
     const op_seed seeds[] = {
@@ -169,6 +178,7 @@ static void lrn_runs_whatever_its_check_accepts(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reduce_runs_whatever_its_check_accepts),
+        cmocka_unit_test(extremes_run_whatever_their_check_accepts),
         cmocka_unit_test(moments_run_whatever_their_check_accepts),
         cmocka_unit_test(arg_runs_whatever_its_check_accepts),
         cmocka_unit_test(cumsum_runs_whatever_its_check_accepts),

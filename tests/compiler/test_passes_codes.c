@@ -198,6 +198,44 @@ static void limits_beyond_the_type_stay(void **state) {
     small_expect(&g, 5, 5);
 }
 
+// --- extremes
+
+// The difference of what two reductions of x find.
+static void two_reductions(const char *first, const char *second, uint32_t n_axes, uint32_t rows,
+                           uint32_t steps) {
+    uint32_t x = INPUT(&g, rows, 50), n = n_axes == 2 ? 1 : 50;
+    uint32_t a = INNER(&g, n), b = INNER(&g, n), y = OUTPUT(&g, n);
+    small_reduce(&g, first, x, a, n_axes);
+    small_reduce(&g, second, x, b, n_axes);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_SUBTRACT, a, b, y);
+    small_expect(&g, 3, steps);
+}
+
+static void extremes_are_one_step(void **state) {
+    (void)state;
+    two_reductions(QNN_OP_REDUCE_MIN, QNN_OP_REDUCE_MAX, 2, 9, 2);
+}
+
+static void extremes_in_the_other_order(void **state) {
+    (void)state;
+    two_reductions(QNN_OP_REDUCE_MAX, QNN_OP_REDUCE_MIN, 2, 9, 2);
+}
+
+static void extremes_of_columns_stay(void **state) {
+    (void)state;
+    two_reductions(QNN_OP_REDUCE_MIN, QNN_OP_REDUCE_MAX, 1, 9, 3);
+}
+
+static void equal_extremes_stay(void **state) {
+    (void)state;
+    two_reductions(QNN_OP_REDUCE_MAX, QNN_OP_REDUCE_MAX, 2, 9, 3);
+}
+
+static void extremes_of_few_stay(void **state) {
+    (void)state;
+    two_reductions(QNN_OP_REDUCE_MIN, QNN_OP_REDUCE_MAX, 2, 1, 3);
+}
+
 // --- chain
 
 static void expect_chained(uint32_t n) {
@@ -294,6 +332,11 @@ int main(void) {
         TEST(quantization_leaves_steps_that_are_read),
         TEST(quantization_by_channel_stays),
         TEST(limits_beyond_the_type_stay),
+        TEST(extremes_are_one_step),
+        TEST(extremes_in_the_other_order),
+        TEST(extremes_of_columns_stay),
+        TEST(equal_extremes_stay),
+        TEST(extremes_of_few_stay),
         TEST(chain_of_steps_behind_a_convolution),
         TEST(chain_spares_what_the_convolution_reads),
         TEST(chain_of_codes),

@@ -13,6 +13,7 @@
 #include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/reduce/along.h"
+#include "kernels/reduce/reduce.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -288,6 +289,36 @@ static void quantization_rounds_ties_to_even(void **unused) {
     }
 }
 
+// The smallest and the largest of n numbers, with and without NaN and infinities.
+static void extremes_of_all_elements(void **unused) {
+    (void)unused;
+    for (uint32_t round = 0; round < 60; round++) {
+        uint32_t dims[] = {between(1, 7), between(1, 120)};
+        qrn_view x = make(QRN_DTYPE_F32, 2, dims);
+        size_t n = qrn_view_count(&x);
+        float least, most, *v = x.data;
+        qrn_view low = {.data = &least, .dtype = QRN_DTYPE_F32}, high = low;
+        high.data = &most;
+        qrn_view *ins[] = {&x}, *outs[] = {&low, &high};
+        qrn_kcall k = {.in = ins, .out = outs, .n_in = 1, .n_out = 2, .n_tasks = 1};
+        double min = INFINITY, max = -INFINITY;
+        bool nan = false;
+        for (size_t i = 0; i < n; i++) {
+            if (v[i] == 0 || (round % 3 && isnan(v[i])))
+                v[i] = 1; // zeros of either sign are equal
+            nan |= isnan(v[i]);
+            min = fmin(min, (double)v[i]);
+            max = fmax(max, (double)v[i]);
+        }
+        prove_call(&qrn_family_extremes, QRN_DOMAIN_F32, &k);
+        const qrn_kernel *row =
+            qrn_kernel_select(&qrn_family_extremes, QRN_DOMAIN_F32, &k, qrn_cpu_isa());
+        assert_int_equal(row->fn(&k), QRN_OK);
+        assert_true(nan ? isnan(least) && isnan(most) : least == (float)min && most == (float)max);
+        free(x.data);
+    }
+}
+
 // Does x[a] come before x[b]? NaN is larger than every number.
 static bool comes_first(const float *x, uint32_t a, uint32_t b, const qrn_topk_args *o) {
     double p = isnan(x[a]) ? INFINITY : (double)x[a], q = isnan(x[b]) ? INFINITY : (double)x[b];
@@ -398,6 +429,7 @@ int main(void) {
         cmocka_unit_test_setup(integers, set_up),
         cmocka_unit_test_setup(integers_of_32_bits, set_up),
         cmocka_unit_test_setup(quantization_rounds_ties_to_even, set_up),
+        cmocka_unit_test_setup(extremes_of_all_elements, set_up),
         cmocka_unit_test_setup(first_elements_of_long_rows, set_up),
         cmocka_unit_test_setup(ops_along_an_axis, set_up),
         cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),

@@ -63,6 +63,20 @@ const qrn_cop qrn_cop_moments = {
     QRN_COP_OUT(2, 2, 3),  .check = check_moments,
 };
 
+static const char *check_extremes(const qrn_kcall *k, qrn_domain domain) {
+    QRN_NEED(qrn_view_count(k->in[0]) > 0, "in[0] has no element");
+    for (uint32_t i = 0; i < k->n_out; i++)
+        QRN_NEED(qrn_view_count(k->out[i]) == 1, "an output has not one element");
+    return qrn_chk_all_real(k, domain);
+}
+
+const qrn_cop qrn_cop_extremes = {
+    QRN_COP_HEAD(extremes),
+    QRN_COP_IN(1, 1, 1),
+    QRN_COP_OUT(2, 2, 3),
+    .check = check_extremes,
+};
+
 // --- along one axis
 
 static const qrn_attr arg_attrs[] = {

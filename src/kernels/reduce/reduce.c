@@ -154,6 +154,47 @@ static const qrn_kernel reduce_rows[] = {
 QRN_FAMILY(reduce, sizeof(qrn_reduce_args));
 // clang-format on
 
+// Two reductions over all axes.
+static qrn_status extremes_ref(const qrn_kcall *k, qrn_kernel_fn reduce) {
+    qrn_reduce_args args = {QRN_REDUCE_MIN, (1u << k->in[0]->rank) - 1};
+    qrn_kcall one = *k;
+    one.args = &args;
+    QRN_TRY(reduce(&one));
+    args.op = QRN_REDUCE_MAX;
+    one.out = k->out + 1;
+    return reduce(&one);
+}
+
+static qrn_status extremes_f32_ref(const qrn_kcall *k) {
+    return extremes_ref(k, qrn_reduce_f32_ref);
+}
+
+static qrn_status extremes_f64_ref(const qrn_kcall *k) {
+    return extremes_ref(k, qrn_reduce_f64_ref);
+}
+
+// clang-format off
+#define BOTH(type, domain_, isa, ISA)                                                              \
+    {.name = "extremes_" #type "_" #isa, .domain = domain_, .needs = ISA,                          \
+     .fn = qrn_extremes_##type##_##isa}
+
+static const qrn_kernel extremes_rows[] = {
+#ifdef __x86_64__
+    BOTH(f32, QRN_DOMAIN_F32, avx512, QRN_ISA_AVX512),
+    BOTH(f32, QRN_DOMAIN_F32, avx2, QRN_ISA_AVX2),
+    BOTH(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
+    BOTH(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
+#endif
+#ifdef __aarch64__
+    BOTH(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    BOTH(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+#endif
+    {.name = "extremes_f32_ref", .domain = QRN_DOMAIN_F32, .fn = extremes_f32_ref},
+    {.name = "extremes_f64_ref", .domain = QRN_DOMAIN_F64, .fn = extremes_f64_ref},
+};
+QRN_FAMILY(extremes, 0);
+// clang-format on
+
 static const qrn_kernel moments_rows[] = {
     {.name = "moments_f32_ref", .domain = QRN_DOMAIN_F32, .fn = moments_f32_ref, .tasks = tasks},
     {.name = "moments_f64_ref", .domain = QRN_DOMAIN_F64, .fn = moments_f64_ref, .tasks = tasks},

@@ -3,6 +3,7 @@
 // Reductions over any set of axes. in[0] of any rank; the outputs hold one element per index of the
 // axes that stay, in row-major order, whether or not the reduced ones are kept as size 1.
 //   reduce   one of qrn_reduce_op -> out[0]
+//   extremes smallest -> out[0], largest -> out[1]: of all elements
 //   moments  mean -> out[0], population variance -> out[1]
 // Floats are summed in double; integers in 64 bits with wrapping. Max and min give NaN when there
 // is one.
@@ -26,7 +27,8 @@ typedef struct qrn_reduce_args {
 } qrn_reduce_args;
 
 // The RAW rows support operands for which qrn_reduce_q_work() of reduce_q.h is true.
-extern const qrn_family qrn_family_reduce;  // F32, F64, I64, RAW
-extern const qrn_family qrn_family_moments; // F32, F64
+extern const qrn_family qrn_family_reduce;   // F32, F64, I64, RAW
+extern const qrn_family qrn_family_extremes; // F32, F64
+extern const qrn_family qrn_family_moments;  // F32, F64
 
 #endif

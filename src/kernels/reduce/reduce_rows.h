@@ -22,16 +22,22 @@ qrn_status qrn_reduce_f64_ref(const qrn_kcall *k);
 qrn_status qrn_reduce_i64_ref(const qrn_kcall *k);
 
 // The vector rows, one file per ISA.
+qrn_status qrn_extremes_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f32_avx2(const qrn_kcall *k);
+qrn_status qrn_extremes_f64_avx2(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f64_avx2(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f64_avx2(const qrn_kcall *k);
+qrn_status qrn_extremes_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f32_avx512(const qrn_kcall *k);
+qrn_status qrn_extremes_f64_avx512(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f64_avx512(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f64_avx512(const qrn_kcall *k);
+qrn_status qrn_extremes_f32_neon(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f32_neon(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f32_neon(const qrn_kcall *k);
+qrn_status qrn_extremes_f64_neon(const qrn_kcall *k);
 qrn_status qrn_reduce_rows_f64_neon(const qrn_kcall *k);
 qrn_status qrn_reduce_columns_f64_neon(const qrn_kcall *k);
 
