@@ -36,6 +36,38 @@ int64_t qrn_index_at(const qrn_view *indices, size_t i, int64_t dim) {
     return index_in(indices, i, dim);
 }
 
+// Plain int32 indices, as most are; one check for all, so that the loops become vectors.
+static bool plain_places(const int32_t *index, size_t n, int32_t dim, size_t base, size_t step,
+                         size_t each, size_t *to) {
+    unsigned bad = 0;
+    bool last = step == 1 && each == 0; // dimension
+    for (size_t j = 0; last && j < n; j++) {
+        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
+        bad |= (uint32_t)i >= (uint32_t)dim;
+        to[j] = base + (size_t)(uint32_t)i;
+    }
+    for (size_t j = 0; !last && j < n; j++) {
+        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
+        bad |= (uint32_t)i >= (uint32_t)dim;
+        to[j] = base + (size_t)(uint32_t)i * step + j * each;
+    }
+    return !bad;
+}
+
+bool qrn_index_places(const qrn_view *indices, size_t i, size_t n, uint32_t dim, size_t base,
+                      size_t step, size_t each, size_t *to) {
+    if (indices->dtype == QRN_DTYPE_I32 && dim <= INT32_MAX)
+        return plain_places((const int32_t *)indices->data + i, n, (int32_t)dim, base, step, each,
+                            to);
+    for (size_t j = 0; j < n; j++) {
+        int64_t at = index_in(indices, i + j, dim);
+        if (at < 0)
+            return false;
+        to[j] = base + (size_t)at * step + j * each;
+    }
+    return true;
+}
+
 int64_t qrn_index_tuple(const qrn_view *indices, size_t tuple, uint32_t q, const uint32_t *dims) {
     int64_t at = 0;
     for (uint32_t d = 0; d < q; d++) {
@@ -94,25 +126,12 @@ static size_t row_begins(const qrn_view *x, const qrn_view *idx, uint32_t axis, 
     return at;
 }
 
-// Along a row: from `step` times each index on, and `next` elements further for each neighbour.
 #define PICK(T)                                                                                    \
-    for (; plain && n; n--, i++, y += elem, from += next) { /* as most indices are */              \
-        int64_t at = plain[i] + (plain[i] < 0 ? dim : 0);                                          \
-        if (at < 0 || at >= dim)                                                                   \
-            return QRN_E_ARGUMENT;                                                                 \
-        memcpy(y, x + (from + (size_t)at * step) * elem, sizeof(T));                               \
-    }                                                                                              \
-    for (; n; n--, i++, y += elem, from += next) {                                                 \
-        int64_t at = index_in(idx, i, dim);                                                        \
-        if (at < 0)                                                                                \
-            return QRN_E_ARGUMENT;                                                                 \
-        memcpy(y, x + (from + (size_t)at * step) * elem, sizeof(T));                               \
-    }                                                                                              \
+    for (size_t j = 0; j < n; j++)                                                                 \
+        ((T *)y)[j] = ((const T *)x)[from[j]];                                                     \
     break
 
-static qrn_status pick_row(const char *x, size_t elem, size_t from, size_t step, size_t next,
-                           const qrn_view *idx, size_t i, size_t n, int64_t dim, char *y) {
-    const int32_t *plain = idx->dtype == QRN_DTYPE_I32 ? idx->data : NULL;
+static void pick(const void *x, size_t elem, const size_t *from, size_t n, void *y) {
     switch (elem) {
     case 1:
         PICK(uint8_t);
@@ -123,7 +142,6 @@ static qrn_status pick_row(const char *x, size_t elem, size_t from, size_t step,
     default:
         PICK(uint64_t);
     }
-    return QRN_OK;
 }
 
 // y[i0...] = x[i0, .., indices[i0...] at the axis, ..]
@@ -131,15 +149,17 @@ static qrn_status gather_elements_raw(const qrn_kcall *k) {
     const qrn_axis_args *a = k->args;
     const qrn_view *x = k->in[0], *idx = k->in[1];
     size_t elem = qrn_view_elem(x), row = idx->dims[idx->rank - 1], begin, end;
+    size_t places[QRN_PLACES];
     bool last = a->axis == x->rank - 1;
     qrn_split(qrn_view_count(idx), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t at = begin, n; at < end; at += n) {
         size_t step, within = at % row, from = row_begins(x, idx, a->axis, at / row, &step);
         n = row - within < end - at ? row - within : end - at;
-        qrn_status s = pick_row(x->data, elem, last ? from : from + within, step, last ? 0 : 1, idx,
-                                at, n, x->dims[a->axis], (char *)k->out[0]->data + at * elem);
-        if (s != QRN_OK)
-            return s;
+        n = n < QRN_PLACES ? n : QRN_PLACES;
+        if (!qrn_index_places(idx, at, n, x->dims[a->axis], last ? from : from + within, step,
+                              last ? 0 : 1, places))
+            return QRN_E_ARGUMENT;
+        pick(x->data, elem, places, n, (char *)k->out[0]->data + at * elem);
     }
     return QRN_OK;
 }

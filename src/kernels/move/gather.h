@@ -45,6 +45,12 @@ extern const qrn_family qrn_family_scatter_nd;
 // The index at position i, made non-negative; -1 when it is outside of 0..dim-1.
 int64_t qrn_index_at(const qrn_view *indices, size_t i, int64_t dim);
 
+// The elements that n indices, up to QRN_PLACES, from number i on name: `base`, `step` for each
+// unit of the index, and `each` for each index before. False: one is outside of 0..dim-1.
+#define QRN_PLACES 256
+bool qrn_index_places(const qrn_view *indices, size_t i, size_t n, uint32_t dim, size_t base,
+                      size_t step, size_t each, size_t *to);
+
 // Offset, in slices, that the q-tuple of indices number `tuple` names in a tensor with dims[0..q);
 // -1 when one of them is outside.
 int64_t qrn_index_tuple(const qrn_view *indices, size_t tuple, uint32_t q, const uint32_t *dims);

@@ -7,26 +7,6 @@
 #include <math.h>
 #include <string.h>
 
-#define RUN 256 // updates whose places are found at a time
-
-// Plain int32 indices, as most are: 0 when one is outside.
-static bool plain_places(const int32_t *index, size_t n, int32_t dim, size_t base, size_t step,
-                         size_t each, size_t *to) {
-    unsigned bad = 0;
-    bool last = step == 1 && each == 0; // dimension
-    for (size_t j = 0; last && j < n; j++) {
-        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
-        bad |= (uint32_t)i >= (uint32_t)dim;
-        to[j] = base + (size_t)(uint32_t)i;
-    }
-    for (size_t j = 0; !last && j < n; j++) {
-        int32_t i = index[j] + (index[j] < 0 ? dim : 0);
-        bad |= (uint32_t)i >= (uint32_t)dim;
-        to[j] = base + (size_t)(uint32_t)i * step + j * each;
-    }
-    return !bad;
-}
-
 // The elements of x that updates from number `at` on of ScatterElements go to, `n` of them in one
 // row of the indices; false: an index is out of range.
 static bool places(const qrn_kcall *k, size_t at, size_t n, size_t *to) {
@@ -42,18 +22,8 @@ static bool places(const qrn_kcall *k, size_t at, size_t n, size_t *to) {
             base += i * step;
         step *= x->dims[d];
     }
-    size_t each = a->axis + 1 == x->rank ? 0 : 1;
-    uint32_t dim = x->dims[a->axis];
-    if (idx->dtype == QRN_DTYPE_I32 && dim <= INT32_MAX)
-        return plain_places((const int32_t *)idx->data + at, n, (int32_t)dim, base, stride, each,
-                            to);
-    for (size_t j = 0; j < n; j++) {
-        int64_t i = qrn_index_at(idx, at + j, dim);
-        if (i < 0)
-            return false;
-        to[j] = base + (size_t)i * stride + j * each;
-    }
-    return true;
+    return qrn_index_places(idx, at, n, x->dims[a->axis], base, stride,
+                            a->axis + 1 == x->rank ? 0 : 1, to);
 }
 
 // The next run of updates; 0: none is left.
@@ -63,7 +33,7 @@ static size_t next_run(const qrn_kcall *k, size_t at) {
     if (!left)
         return 0;
     size_t n = row - at % row;
-    return n < RUN ? n : RUN;
+    return n < QRN_PLACES ? n : QRN_PLACES;
 }
 
 // The result begins as x. An application may give one buffer for both, a cache into which only the
@@ -127,7 +97,7 @@ static slices slices_of(const qrn_kcall *k) {
     } while (0)
 
 static qrn_status scatter_elements_raw(const qrn_kcall *k) {
-    size_t elem = qrn_view_elem(k->in[0]), to[RUN];
+    size_t elem = qrn_view_elem(k->in[0]), to[QRN_PLACES];
     void *y = k->out[0]->data;
     const void *updates = k->in[2]->data;
     begin_as_x(k, elem);
