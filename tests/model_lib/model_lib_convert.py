@@ -292,7 +292,7 @@ def test_a_template_of_custom_io_changes_nothing(tmp_path):
     (CUSTOM.replace("Custom: NHWC", "Custom: NCDHW"), "no layout of 4 dimensions"),
     (CUSTOM.replace("Datatype: uint8", "Datatype: int64"), "float32|float16|uint8|int8"),
     (CUSTOM.replace("    Scale: 0.5\n    Offset: 0\n", ""), "needs a scale and an offset"),
-    (CUSTOM.replace("    Scale: 0.5\n", ""), "a scale or an offset alone"),
+    (CUSTOM.replace("    Scale: 0.5\n", ""), "only a scale or an offset"),
     (CUSTOM.replace("QuantParam", "Quant"), "unknown key 'Quant'"),
 ])
 def test_wrong_custom_io_is_named(tmp_path, text, words):
