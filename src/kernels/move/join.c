@@ -82,9 +82,27 @@ static int64_t pad_source(const qrn_pad_args *a, uint32_t d, int64_t i, int64_t 
     }
 }
 
+#define FILL(T)                                                                                    \
+    do {                                                                                           \
+        T value;                                                                                   \
+        memcpy(&value, elem, sizeof value);                                                        \
+        for (size_t i = 0; i < bytes; i += sizeof value)                                           \
+            memcpy(dst + i, &value, sizeof value);                                                 \
+        return;                                                                                    \
+    } while (0)
+
 static void fill_run(char *dst, const uint8_t *elem, size_t elem_bytes, size_t bytes) {
-    for (size_t i = 0; i < bytes; i += elem_bytes)
-        memcpy(dst + i, elem, elem_bytes);
+    switch (elem_bytes) {
+    case 1:
+        memset(dst, *elem, bytes);
+        return;
+    case 2:
+        FILL(uint16_t);
+    case 4:
+        FILL(uint32_t);
+    default:
+        FILL(uint64_t);
+    }
 }
 
 // Dimensions behind the last padded one move as one unit.
@@ -100,7 +118,7 @@ static pad_plan plan_pad(const qrn_view *x, const qrn_view *y) {
     return (pad_plan){axis, qrn_view_elem(x) * qrn_view_span(x, axis + 1, x->rank)};
 }
 
-// Row of x that row `row` of y (all dimensions before the axis) copies; -1: fill.
+// Row of x, of those before dimension `axis`, that row `row` of y copies; -1: fill.
 static int64_t pad_row(const qrn_pad_args *a, const qrn_view *x, const qrn_view *y, uint32_t axis,
                        size_t row) {
     int64_t from = 0;
@@ -116,41 +134,69 @@ static int64_t pad_row(const qrn_pad_args *a, const qrn_view *x, const qrn_view 
     return from;
 }
 
-// Positions [begin, end) of a row of y, which lie outside x. Single elements of 4 bytes, as images
-// with channels first have them, are not worth a call each.
+// Single elements, as images with channels first have them, are not worth a call each.
+#define MIRROR(T)                                                                                  \
+    for (size_t i = 0; i < count; i++)                                                             \
+        memcpy(dst + i * sizeof(T), src - (ptrdiff_t)i * step, sizeof(T));                         \
+    return
+
+// `count` units at dst from src on; each next one comes from `step` bytes before.
+static void mirror(char *dst, const char *src, size_t count, ptrdiff_t step, size_t unit) {
+    switch (unit) {
+    case 1:
+        MIRROR(uint8_t);
+    case 2:
+        MIRROR(uint16_t);
+    case 4:
+        MIRROR(uint32_t);
+    case 8:
+        MIRROR(uint64_t);
+    default:
+        for (size_t i = 0; i < count; i++)
+            memcpy(dst + i * unit, src - (ptrdiff_t)i * step, unit);
+    }
+}
+
+// Positions [begin, end) of a row of y, which lie outside x on one side.
 static void pad_edge(const qrn_pad_args *a, const pad_plan *p, size_t elem, const char *src,
                      size_t n, size_t begin, size_t end, char *dst) {
+    if (begin == end)
+        return;
     if (a->scheme == QRN_PAD_CONSTANT) {
         fill_run(dst + begin * p->unit, a->fill, elem, (end - begin) * p->unit);
         return;
     }
-    for (size_t i = begin; i < end; i++) {
-        int64_t at = pad_source(a, p->axis, (int64_t)i, (int64_t)n);
-        if (at < 0)
-            fill_run(dst + i * p->unit, a->fill, elem, p->unit);
-        else if (p->unit == sizeof(uint32_t))
-            memcpy(dst + i * sizeof(uint32_t), src + (size_t)at * sizeof(uint32_t),
-                   sizeof(uint32_t));
-        else
-            memcpy(dst + i * p->unit, src + (size_t)at * p->unit, p->unit);
-    }
+    size_t at = (size_t)pad_source(a, p->axis, (int64_t)begin, (int64_t)n);
+    mirror(dst + begin * p->unit, src + at * p->unit, end - begin,
+           a->scheme == QRN_PAD_EDGE ? 0 : (ptrdiff_t)p->unit, p->unit);
 }
 
+// Rows are those along the last padded dimension; they are counted within planes, those of the
+// dimension before it, so that only a plane takes divisions.
 static qrn_status pad_raw(const qrn_kcall *k) {
     const qrn_pad_args *a = k->args;
     const qrn_view *x = k->in[0], *y = k->out[0];
     pad_plan p = plan_pad(x, y);
     size_t elem = qrn_view_elem(x), n = x->dims[p.axis], before = a->before[p.axis];
     size_t row_bytes = y->dims[p.axis] * p.unit, begin, end;
+    uint32_t outer = p.axis ? p.axis - 1 : 0;
+    size_t rows = p.axis ? y->dims[outer] : 1, x_rows = p.axis ? x->dims[outer] : 1;
     qrn_split(qrn_view_span(y, 0, p.axis), 1, k->task, k->n_tasks, &begin, &end);
-    for (size_t row = begin; row < end; row++) {
+    size_t at = begin < end ? begin % rows : 0;
+    int64_t plane = begin < end ? pad_row(a, x, y, outer, begin / rows) : 0;
+    for (size_t row = begin; row < end; row++, at++) {
+        if (at == rows) {
+            at = 0;
+            plane = pad_row(a, x, y, outer, row / rows);
+        }
         char *dst = (char *)y->data + row * row_bytes;
-        int64_t from = pad_row(a, x, y, p.axis, row);
-        if (from < 0) {
+        int64_t from = p.axis ? pad_source(a, outer, (int64_t)at, (int64_t)x_rows) : 0;
+        if (from < 0 || plane < 0) {
             fill_run(dst, a->fill, elem, row_bytes);
             continue;
         }
-        const char *src = (const char *)x->data + (size_t)from * n * p.unit;
+        const char *src =
+            (const char *)x->data + ((size_t)plane * x_rows + (size_t)from) * n * p.unit;
         pad_edge(a, &p, elem, src, n, 0, before, dst);
         memcpy(dst + before * p.unit, src, n * p.unit);
         pad_edge(a, &p, elem, src, n, before + n, y->dims[p.axis], dst);
