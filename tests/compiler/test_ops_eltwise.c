@@ -4,6 +4,7 @@
 #include "op_fuzz.h"
 
 #include "kernels/eltwise/binary.h"
+#include "kernels/eltwise/rotate.h"
 #include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/fp16/round_fp16.h"
@@ -71,6 +72,30 @@ static void round_to_runs_whatever_its_check_accepts(void **state) {
         OP_SEED(RAW, "f32[333] f32[] - > sq16[333]:t", ROUND_TO(-9, 32767)),
     };
     OP_FUZZ(qrn_cop_round_to, seeds, 1500);
+}
+
+#define ROTATE(inner_) OP_ARGS(qrn_rotate_args, .inner = inner_)
+
+static void rotate_runs_whatever_its_check_accepts(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(F32, "f32[2,3,10] f32[3,5] f32[1,3,5] > f32[2,3,10]", ROTATE(1)),
+        OP_SEED(F32, "f32[7,4,66] f32[7,1,33] f32[7,1,33] > f32[7,4,66]", ROTATE(4)),
+        OP_SEED(F32, "f32[2] f32[1] f32[1] > f32[2]", ROTATE(9)),
+    };
+    OP_FUZZ(qrn_cop_rotate, seeds, 1500);
+}
+
+static void rotate_refuses_other_sizes(void **state) {
+    (void)state;
+    const op_seed seeds[] = {
+        OP_SEED(F32, "f32[3,10] f32[3,5] f32[3,5] > f32[3,10]", ROTATE(0)),
+        OP_SEED(F32, "f32[3,11] f32[3,5] f32[3,5] > f32[3,11]", ROTATE(1)),
+        OP_SEED(F32, "f32[3,10] f32[3,5] f32[2,5] > f32[3,10]", ROTATE(1)),
+        OP_SEED(F32, "f32[3,10] f32[3,5] f32[5,3] > f32[3,10]", ROTATE(1)),
+        OP_SEED(F32, "f32[3,10] f32[3,5] f32[3,5] > f32[3,9]", ROTATE(1)),
+    };
+    OP_REFUSE(qrn_cop_rotate, seeds);
 }
 
 static void logical_runs_whatever_its_check_accepts(void **state) {
@@ -169,6 +194,8 @@ int main(void) {
         cmocka_unit_test(binary_runs_whatever_its_check_accepts),
         cmocka_unit_test(compare_runs_whatever_its_check_accepts),
         cmocka_unit_test(round_to_runs_whatever_its_check_accepts),
+        cmocka_unit_test(rotate_runs_whatever_its_check_accepts),
+        cmocka_unit_test(rotate_refuses_other_sizes),
         cmocka_unit_test(logical_runs_whatever_its_check_accepts),
         cmocka_unit_test(select_runs_whatever_its_check_accepts),
         cmocka_unit_test(mux_runs_whatever_its_check_accepts),

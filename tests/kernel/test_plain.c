@@ -10,6 +10,7 @@
 #include "kernels/detect/candidates.h"
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
+#include "kernels/eltwise/rotate.h"
 #include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/reduce/along.h"
@@ -319,6 +320,41 @@ static void extremes_of_all_elements(void **unused) {
     }
 }
 
+// Against the same sums and products in double: two roundings of terms and one of the sum.
+static void rotation_is_that_of_pairs(void **unused) {
+    (void)unused;
+    for (uint32_t round = 0; round < 40; round++) {
+        uint32_t n = between(1, 70), inner = between(1, 4), angles = between(1, 9);
+        uint32_t x_dims[] = {between(1, 3), angles, inner, 2 * n}, dims[] = {angles, n};
+        qrn_rotate_args args = {inner};
+        qrn_view x = make(QRN_DTYPE_F32, 4, x_dims), y = make(QRN_DTYPE_F32, 4, x_dims);
+        qrn_view cos = make(QRN_DTYPE_F32, 2, dims), sin = make(QRN_DTYPE_F32, 2, dims);
+        qrn_view *ins[] = {&x, &cos, &sin}, *outs[] = {&y}, *all[] = {&x, &cos, &sin};
+        for (uint32_t v = 0; v < 3; v++) // of NaN the sign is open
+            for (size_t i = 0; i < qrn_view_count(all[v]); i++)
+                ((float *)all[v]->data)[i] = (float)((double)random_u32() / 0x1p31 - 1);
+        qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 3, .n_out = 1, .n_tasks = 1};
+        prove_call(&qrn_family_rotate, QRN_DOMAIN_F32, &k);
+        const qrn_kernel *row =
+            qrn_kernel_select(&qrn_family_rotate, QRN_DOMAIN_F32, &k, qrn_cpu_isa());
+        assert_int_equal(row->fn(&k), QRN_OK);
+        for (size_t i = 0; i < qrn_view_count(&x); i++) {
+            size_t pair = i / (2 * n) * 2 * n + i % n,
+                   at = i / (2 * n) / inner % angles * n + i % n;
+            double a = (double)((float *)x.data)[pair], b = (double)((float *)x.data)[pair + n];
+            double c = (double)((float *)cos.data)[at], s = (double)((float *)sin.data)[at];
+            double want = i % (2 * n) < n ? a * c - b * s : a * s + b * c;
+            double got = (double)((float *)y.data)[i];
+            assert_true(fabs(got - want) <= 0x1p-24 * (fabs(a * c) + fabs(b * s) + fabs(a * s) +
+                                                       fabs(b * c) + fabs(want)));
+        }
+        free(x.data);
+        free(y.data);
+        free(cos.data);
+        free(sin.data);
+    }
+}
+
 // Does x[a] come before x[b]? NaN is larger than every number.
 static bool comes_first(const float *x, uint32_t a, uint32_t b, const qrn_topk_args *o) {
     double p = isnan(x[a]) ? INFINITY : (double)x[a], q = isnan(x[b]) ? INFINITY : (double)x[b];
@@ -430,6 +466,7 @@ int main(void) {
         cmocka_unit_test_setup(integers_of_32_bits, set_up),
         cmocka_unit_test_setup(quantization_rounds_ties_to_even, set_up),
         cmocka_unit_test_setup(extremes_of_all_elements, set_up),
+        cmocka_unit_test_setup(rotation_is_that_of_pairs, set_up),
         cmocka_unit_test_setup(first_elements_of_long_rows, set_up),
         cmocka_unit_test_setup(ops_along_an_axis, set_up),
         cmocka_unit_test_setup(boxes_are_picked_greedily, set_up),

@@ -8,6 +8,7 @@
 #include "kernels/eltwise/binary.h"
 #include "kernels/eltwise/choose.h"
 #include "kernels/eltwise/lut.h"
+#include "kernels/eltwise/rotate.h"
 #include "kernels/eltwise/round_to.h"
 #include "kernels/eltwise/unary.h"
 #include "kernels/fp16/round_fp16.h"
@@ -250,6 +251,26 @@ static const char *check_round_to(const qrn_kcall *k, qrn_domain domain) {
 const qrn_cop qrn_cop_round_to = {
     QRN_COP_HEAD(round_to), QRN_COP_ATTRS(round_to_attrs), QRN_COP_IN(3, 3, 3),
     QRN_COP_OUT(1, 1, 1),   .check = check_round_to,
+};
+
+static const qrn_attr rotate_attrs[] = {QRN_ATTR(qrn_rotate_args, inner)};
+
+static const char *check_rotate(const qrn_kcall *k, qrn_domain domain) {
+    const qrn_view *x = k->in[0], *cos = k->in[1], *sin = k->in[2];
+    QRN_NEED(((const qrn_rotate_args *)k->args)->inner > 0, "inner is 0");
+    QRN_NEED(x->rank > 0 && cos->rank > 0 && sin->rank > 0, "an input has no dimension");
+    size_t n = cos->dims[cos->rank - 1];
+    QRN_NEED(n > 0 && x->dims[x->rank - 1] == 2 * n && sin->dims[sin->rank - 1] == n,
+             "the last dimension of in[0] is not twice that of in[1] and in[2]");
+    QRN_NEED(qrn_view_count(cos) > 0 && qrn_chk_same_count(cos, sin),
+             "in[1] is empty, or in[2] differs in size");
+    QRN_NEED(qrn_chk_same_count(x, k->out[0]), "in[0] and out[0] differ in size");
+    return qrn_chk_all_real(k, domain);
+}
+
+const qrn_cop qrn_cop_rotate = {
+    QRN_COP_HEAD(rotate), QRN_COP_ATTRS(rotate_attrs), QRN_COP_IN(3, 3, 7),
+    QRN_COP_OUT(1, 1, 1), .check = check_rotate,
 };
 
 static const qrn_attr half_attrs[] = {QRN_ATTR(qrn_round_fp16_args, rule)};
