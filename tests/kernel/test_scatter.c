@@ -110,11 +110,12 @@ static elements random_elements(void) {
     e.part = view_of(t, rank, some);
     e.index = view_of(index[between(0, 3)], rank, some);
     uint32_t dim = dims[e.axis], most = e.index.dtype == QRN_DTYPE_I8 && dim > 128 ? 128 : dim;
+    bool signs = between(0, 1);
     for (size_t i = 0; i < qrn_view_count(&e.index); i++) {
         int64_t at = between(0, most - 1);
         bool below = e.index.dtype != QRN_DTYPE_U32 && between(0, 1) && dim <= 128;
         below |= e.index.dtype == QRN_DTYPE_I32 && between(0, 1);
-        put_index(&e.index, i, below ? at - dim : at);
+        put_index(&e.index, i, signs && below ? at - dim : at);
     }
     return e;
 }

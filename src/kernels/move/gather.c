@@ -68,6 +68,16 @@ bool qrn_index_places(const qrn_view *indices, size_t i, size_t n, uint32_t dim,
     return true;
 }
 
+const int32_t *qrn_index_plain(const qrn_view *indices, size_t i, size_t n, uint32_t dim) {
+    if (indices->dtype != QRN_DTYPE_I32 || dim > INT32_MAX)
+        return NULL;
+    const int32_t *index = (const int32_t *)indices->data + i;
+    uint32_t outside = 0; // the sign bit of index or of dim - 1 - index
+    for (size_t j = 0; j < n; j++)
+        outside |= (uint32_t)index[j] | (dim - 1 - (uint32_t)index[j]);
+    return outside >> 31 ? NULL : index;
+}
+
 int64_t qrn_index_tuple(const qrn_view *indices, size_t tuple, uint32_t q, const uint32_t *dims) {
     int64_t at = 0;
     for (uint32_t d = 0; d < q; d++) {
@@ -130,19 +140,21 @@ static size_t row_begins(const qrn_view *x, const qrn_view *idx, uint32_t axis, 
     for (size_t j = 0; j < n; j++)                                                                 \
         ((T *)y)[j] = ((const T *)x)[from[j]];                                                     \
     break
-
-static void pick(const void *x, size_t elem, const size_t *from, size_t n, void *y) {
-    switch (elem) {
-    case 1:
-        PICK(uint8_t);
-    case 2:
-        PICK(uint16_t);
-    case 4:
-        PICK(uint32_t);
-    default:
-        PICK(uint64_t);
+#define PICK_BY(name, type)                                                                        \
+    static void name(const void *x, size_t elem, const type *from, size_t n, void *y) {            \
+        switch (elem) {                                                                            \
+        case 1:                                                                                    \
+            PICK(uint8_t);                                                                         \
+        case 2:                                                                                    \
+            PICK(uint16_t);                                                                        \
+        case 4:                                                                                    \
+            PICK(uint32_t);                                                                        \
+        default:                                                                                   \
+            PICK(uint64_t);                                                                        \
+        }                                                                                          \
     }
-}
+PICK_BY(pick, size_t)
+PICK_BY(pick_plain, int32_t)
 
 // y[i0...] = x[i0, .., indices[i0...] at the axis, ..]
 static qrn_status gather_elements_raw(const qrn_kcall *k) {
@@ -150,16 +162,23 @@ static qrn_status gather_elements_raw(const qrn_kcall *k) {
     const qrn_view *x = k->in[0], *idx = k->in[1];
     size_t elem = qrn_view_elem(x), row = idx->dims[idx->rank - 1], begin, end;
     size_t places[QRN_PLACES];
+    uint32_t dim = x->dims[a->axis];
     bool last = a->axis == x->rank - 1;
     qrn_split(qrn_view_count(idx), 1, k->task, k->n_tasks, &begin, &end);
     for (size_t at = begin, n; at < end; at += n) {
         size_t step, within = at % row, from = row_begins(x, idx, a->axis, at / row, &step);
         n = row - within < end - at ? row - within : end - at;
         n = n < QRN_PLACES ? n : QRN_PLACES;
-        if (!qrn_index_places(idx, at, n, x->dims[a->axis], last ? from : from + within, step,
-                              last ? 0 : 1, places))
+        char *y = (char *)k->out[0]->data + at * elem;
+        const int32_t *plain = last ? qrn_index_plain(idx, at, n, dim) : NULL;
+        if (plain) {
+            pick_plain((const char *)x->data + from * elem, elem, plain, n, y);
+            continue;
+        }
+        if (!qrn_index_places(idx, at, n, dim, last ? from : from + within, step, last ? 0 : 1,
+                              places))
             return QRN_E_ARGUMENT;
-        pick(x->data, elem, places, n, (char *)k->out[0]->data + at * elem);
+        pick(x->data, elem, places, n, y);
     }
     return QRN_OK;
 }

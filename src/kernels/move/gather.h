@@ -51,6 +51,9 @@ int64_t qrn_index_at(const qrn_view *indices, size_t i, int64_t dim);
 bool qrn_index_places(const qrn_view *indices, size_t i, size_t n, uint32_t dim, size_t base,
                       size_t step, size_t each, size_t *to);
 
+// Those n indices themselves, if they are int32 and all within 0..dim-1, as most are; else NULL.
+const int32_t *qrn_index_plain(const qrn_view *indices, size_t i, size_t n, uint32_t dim);
+
 // Offset, in slices, that the q-tuple of indices number `tuple` names in a tensor with dims[0..q);
 // -1 when one of them is outside.
 int64_t qrn_index_tuple(const qrn_view *indices, size_t tuple, uint32_t q, const uint32_t *dims);

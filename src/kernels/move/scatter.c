@@ -90,28 +90,41 @@ static slices slices_of(const qrn_kcall *k) {
 #define ND scatter_nd_i64
 #include "kernels/move/scatter.inc"
 
-#define PUT(type)                                                                                  \
-    do {                                                                                           \
-        for (size_t j = 0; j < n; j++)                                                             \
-            ((type *)y)[to[j]] = ((const type *)updates)[at + j];                                  \
-    } while (0)
+#define PUT(T)                                                                                     \
+    for (size_t j = 0; j < n; j++)                                                                 \
+        ((T *)y)[to[j]] = ((const T *)from)[j];                                                    \
+    break
+#define PUT_BY(name, type)                                                                         \
+    static void name(void *y, size_t elem, const type *to, size_t n, const void *from) {           \
+        switch (elem) {                                                                            \
+        case 1:                                                                                    \
+            PUT(uint8_t);                                                                          \
+        case 2:                                                                                    \
+            PUT(uint16_t);                                                                         \
+        case 4:                                                                                    \
+            PUT(uint32_t);                                                                         \
+        default:                                                                                   \
+            PUT(uint64_t);                                                                         \
+        }                                                                                          \
+    }
+PUT_BY(put, size_t)
+PUT_BY(put_plain, int32_t)
 
 static qrn_status scatter_elements_raw(const qrn_kcall *k) {
-    size_t elem = qrn_view_elem(k->in[0]), to[QRN_PLACES];
-    void *y = k->out[0]->data;
-    const void *updates = k->in[2]->data;
+    const qrn_view *x = k->in[0];
+    size_t elem = qrn_view_elem(x), to[QRN_PLACES];
+    bool flat = x->rank == 1; // indices are places
     begin_as_x(k, elem);
     for (size_t at = 0, n; (n = next_run(k, at)) > 0; at += n) {
+        const char *from = (const char *)k->in[2]->data + at * elem;
+        const int32_t *plain = flat ? qrn_index_plain(k->in[1], at, n, x->dims[0]) : NULL;
+        if (plain) {
+            put_plain(k->out[0]->data, elem, plain, n, from);
+            continue;
+        }
         if (!places(k, at, n, to))
             return QRN_E_ARGUMENT;
-        if (elem == 1)
-            PUT(uint8_t);
-        else if (elem == 2)
-            PUT(uint16_t);
-        else if (elem == 4)
-            PUT(uint32_t);
-        else
-            PUT(uint64_t);
+        put(k->out[0]->data, elem, to, n, from);
     }
     return QRN_OK;
 }
