@@ -2,6 +2,8 @@
 //
 // Passes that change convolutions and fully connected layers: numbers of steps, and the same bytes
 // with and without passes.
+#include "compiler/compile.h"
+
 #include "small_graph.h"
 
 #include <math.h>
@@ -188,6 +190,65 @@ static void pad_with_another_code_stays(void **state) {
     pad_of_codes(-1.0f, false);
 }
 
+// --- weights of depthwise convolutions
+
+// The bytes that small_go gives its first input.
+static void inputs_of(uint32_t seed, uint8_t *x, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = (uint8_t)(seed >> 24);
+    }
+}
+
+// Weights that are signed bytes with their offset are so in the compiled graph; results are those
+// of the formula in either case.
+static void depthwise_of_codes(Qnn_DataType_t type, int32_t offset, qrn_dtype made) {
+    enum { H = 5, W = 6, C = 20 };
+    const Qnn_DataType_t u8 = QNN_DATATYPE_UFIXED_POINT_8;
+    uint8_t w[3 * 3 * C], in[H * W * C];
+    for (uint32_t i = 0; i < sizeof w; i++)
+        w[i] = (uint8_t)(type == u8 ? i * 37 : i * 7 % 121);
+    uint32_t x = small_encoded(&g, QNN_TENSOR_TYPE_APP_WRITE, u8, SHAPE(1, H, W, C), 0.5f, -128);
+    uint32_t y =
+        small_encoded(&g, QNN_TENSOR_TYPE_APP_READ, u8, SHAPE(1, H - 2, W - 2, C), 16.0f, -100);
+    uint32_t f = small_constant(&g, type, SHAPE(3, 3, 1, C), 0.0625f, offset, w, sizeof w);
+    small_conv(&g, QNN_OP_DEPTH_WISE_CONV_2D, x, f, y, none);
+    const qrn_api_graph *object = qrn_handle_get(QRN_KIND_GRAPH, g.handle);
+    qrn_compiled *cg = NULL;
+    assert_int_equal(qrn_compile(object->ir, &(qrn_compile_options){.passes = ""}, &cg), QRN_OK);
+    const qrn_cvalue *weights = &cg->values[cg->steps[0].in[1]];
+    assert_int_equal(weights->dtype, made);
+    qrn_compiled_destroy(cg);
+    small_run r = small_go(&g, "", 1);
+    inputs_of(1, in, sizeof in);
+    for (uint32_t i = 0; i < (H - 2) * (W - 2) * C; i++) {
+        uint32_t c = i % C, col = i / C % (W - 2), row = i / C / (W - 2);
+        int32_t sum = 0;
+        for (uint32_t t = 0; t < 9; t++) {
+            int32_t code = type == u8 ? w[t * C + c] : (int8_t)w[t * C + c];
+            sum += (in[((row + t / 3) * W + col + t % 3) * C + c] - 128) * (code + offset);
+        }
+        double real = floor(sum * 0.5 * 0.0625 / 16 + 0.5) + 100;
+        assert_int_equal(r.out[i], real < 0 ? 0 : real > 255 ? 255 : (int32_t)real);
+    }
+    small_free(&r);
+}
+
+static void weights_of_bytes_become_signed(void **state) {
+    (void)state;
+    depthwise_of_codes(QNN_DATATYPE_UFIXED_POINT_8, -128, QRN_DTYPE_SQ8);
+}
+
+static void signed_weights_lose_their_offset(void **state) {
+    (void)state;
+    depthwise_of_codes(QNN_DATATYPE_SFIXED_POINT_8, 7, QRN_DTYPE_SQ8);
+}
+
+static void weights_that_are_no_signed_bytes_stay(void **state) {
+    (void)state;
+    depthwise_of_codes(QNN_DATATYPE_UFIXED_POINT_8, -3, QRN_DTYPE_UQ8);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 // --- clamp
@@ -255,6 +316,9 @@ int main(void) {
         TEST(pad_with_other_numbers_stays),
         TEST(pad_with_the_code_of_zero_goes),
         TEST(pad_with_another_code_stays),
+        TEST(weights_of_bytes_become_signed),
+        TEST(signed_weights_lose_their_offset),
+        TEST(weights_that_are_no_signed_bytes_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

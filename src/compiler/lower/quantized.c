@@ -4,6 +4,7 @@
 // the bias.
 #include "compiler/lower/quantized.h"
 
+#include "kernels/conv/conv.h"
 #include "kernels/convert.h"
 #include "kernels/gemm/epilogue/requant.h"
 
@@ -135,6 +136,52 @@ static qrn_status lower_bias(qrn_lowering *lo, const qrn_node *n, const qrn_quan
     return has_16bit ? real_bias(lo, n, out) : integer_bias(lo, n, q, out);
 }
 
+static bool is_depthwise(const qrn_node *n, const qrn_quantized *q) {
+    const qrn_tensor *x = n->in[0], *y = n->out[0];
+    const qrn_conv_args *a = q->op == &qrn_cop_conv ? q->args : NULL;
+    return a && !a->transposed && a->group == x->shape.dims[x->shape.rank - 1] &&
+           a->group == y->shape.dims[y->shape.rank - 1];
+}
+
+// Are the weights signed bytes without offsets?
+static bool is_plain(const qrn_tensor *w, const qrn_quantized *q) {
+    bool plain = w->dtype == QRN_DTYPE_SQ8 && (w->quant.bits == 0 || w->quant.bits >= 8);
+    for (uint32_t c = 0; plain && c < q->n_channels; c++)
+        plain = qrn_group_offset(&w->quant, c) == 0;
+    return plain;
+}
+
+// Constant weights of 4 or 8 bits of a depthwise convolution as signed bytes without an offset,
+// which its fast rows would otherwise make in every execution. Left as they are where one of them
+// is no such byte.
+static qrn_status depthwise_weights(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q,
+                                    qrn_val *v) {
+    const qrn_tensor *w = n->in[1];
+    void *own = (void *)(uintptr_t)qrn_lo_const_data(lo, *v), *data;
+    size_t count;
+    if (!is_depthwise(n, q) || !own || w->updateable || w->quant.kind == QRN_QUANT_BLOCK ||
+        !(is_4bit(w->dtype) || is_8bit(w->dtype)) || is_plain(w, q) ||
+        !qrn_shape_count(&w->shape, &count))
+        return QRN_OK;
+    qrn_view from = {.data = own, .quant = &w->quant, .dtype = w->dtype, .rank = 1};
+    qrn_quant quant = w->quant;
+    quant.bits = 8;
+    quant.offset = 0;
+    quant.offsets = NULL;
+    qrn_val made;
+    for (size_t i = 0; i < count; i++) {
+        int32_t value = qrn_q_load(&from, i) + qrn_group_offset(&w->quant, i % q->n_channels);
+        if (value < INT8_MIN || value > INT8_MAX)
+            return QRN_OK;
+    }
+    QRN_TRY(qrn_lo_const(lo, QRN_DTYPE_SQ8, &w->shape, &quant, &made, &data));
+    for (size_t i = 0; i < count; i++)
+        ((int8_t *)data)[i] =
+            (int8_t)(qrn_q_load(&from, i) + qrn_group_offset(&w->quant, i % q->n_channels));
+    *v = made;
+    return QRN_OK;
+}
+
 static bool has_bias(const qrn_node *n) { return n->n_in > 2 && n->in[2]; }
 
 qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_quantized *q) {
@@ -146,6 +193,7 @@ qrn_status qrn_lower_quantized(qrn_lowering *lo, const qrn_node *n, const qrn_qu
         QRN_TRY(lower_bias(lo, n, q, &ins[2]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
     QRN_TRY(qrn_lo_tensor(lo, n->in[1], &ins[1]));
+    QRN_TRY(depthwise_weights(lo, n, q, &ins[1]));
     QRN_TRY(qrn_lo_tensor(lo, n->out[0], &out));
     return qrn_lo_step(lo, q->op, QRN_DOMAIN_RAW, q->args, ins, 3, &out, 1, 0);
 }
