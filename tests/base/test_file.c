@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Files that are read: small ones are copies, changes of large ones are found.
+#include "temp_folder.h"
+
 #include "base/file.h"
 #include "base/mem.h"
 
@@ -18,27 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #define SMALL (32 * 1024)
 #define LARGE (1024 * 1024)
-
-static int go_into_new_folder(void **state) {
-    char name[] = "/tmp/quern_file_XXXXXX";
-    assert_non_null(mkdtemp(name));
-    assert_int_equal(chdir(name), 0);
-    *state = strdup(name);
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(system(command), 0);
-    free(*state);
-    return 0;
-}
 
 static void set_times(const char *path, time_t seconds) {
     const struct timespec times[2] = {{.tv_sec = seconds}, {.tv_sec = seconds}};

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Output files appear whole or not at all, whatever stands at their place.
+#include "temp_folder.h"
+
 #include "base/mem.h"
 #include "base/outfile.h"
 
@@ -18,24 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
-static int go_into_new_folder(void **state) {
-    char name[] = "/tmp/quern_outfile_XXXXXX";
-    assert_non_null(mkdtemp(name));
-    assert_int_equal(chdir(name), 0);
-    *state = strdup(name);
+static int go_with_usual_umask(void **state) {
     umask(022);
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(system(command), 0);
-    free(*state);
-    return 0;
+    return go_into_new_folder(state);
 }
 
 static void put(const char *path, const char *text, mode_t mode) {
@@ -456,7 +443,7 @@ static void nothing_is_allocated_or_left_open(void **state) {
     assert_int_equal(qrn_alloc_live(), live);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, go_into_new_folder, remove_folder)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, go_with_usual_umask, remove_folder)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Quotas of control groups, out of trees that look like those of the system.
+#include "temp_folder.h"
+
 #include "base/quota.h"
 
 #include <setjmp.h>
@@ -11,25 +13,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-static int go_into_new_folder(void **state) {
-    char name[] = "/tmp/quern_quota_XXXXXX";
-    assert_non_null(mkdtemp(name));
-    assert_int_equal(chdir(name), 0);
-    *state = strdup(name);
-    return 0;
-}
-
-static int remove_folder(void **state) {
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf %s", (char *)*state);
-    assert_int_equal(chdir("/"), 0);
-    assert_int_equal(system(command), 0);
-    free(*state);
-    return 0;
-}
 
 // Writes a file, and makes the folders on the way.
 static void put(const char *path, const char *text) {

@@ -55,6 +55,20 @@ uint32_t small_encoded(small_graph *g, Qnn_TensorType_t type, Qnn_DataType_t dty
 #define INNER(g, ...)                                                                              \
     small_tensor(g, QNN_TENSOR_TYPE_NATIVE, QNN_DATATYPE_FLOAT_32, SHAPE(__VA_ARGS__))
 
+// The graph of a test file, with `setup` and `teardown` for cmocka_unit_test_setup_teardown.
+#define SMALL_FIXTURE(g)                                                                           \
+    static small_graph g;                                                                          \
+    static int setup(void **state) {                                                               \
+        (void)state;                                                                               \
+        small_begin(&g);                                                                           \
+        return 0;                                                                                  \
+    }                                                                                              \
+    static int teardown(void **state) {                                                            \
+        (void)state;                                                                               \
+        small_end(&g);                                                                             \
+        return 0;                                                                                  \
+    }
+
 // A constant; its data is copied.
 uint32_t small_constant(small_graph *g, Qnn_DataType_t dtype, const uint32_t *shape, float scale,
                         int32_t offset, const void *data, uint32_t size_bytes);

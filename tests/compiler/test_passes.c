@@ -8,19 +8,7 @@
 
 #include <string.h>
 
-static small_graph g;
-
-static int setup(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 static void relu(uint32_t x, uint32_t y) { small_unary(&g, QNN_OP_RELU, x, y); }
 static void neg(uint32_t x, uint32_t y) { small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, x, y); }

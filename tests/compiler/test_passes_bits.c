@@ -19,20 +19,9 @@
 // One mistake in the sum.
 typedef enum mistake { NONE, TABLE, FACTOR, SHIFT, SHORT, OPERAND } mistake;
 
-static small_graph g;
+SMALL_FIXTURE(g)
+
 static const uint32_t shape[5] = {7, 33};
-
-static int begin(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
 
 static uint32_t number(int64_t x) {
     uint32_t word = (uint32_t)x;
@@ -204,7 +193,7 @@ static void power_of_3_stays(void **state) {
     shift(U32, QNN_OP_ELEMENT_WISE_MULTIPLY, 3, 3);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void) {
     const struct CMUnitTest tests[] = {

@@ -8,19 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-static small_graph g;
-
-static int setup(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 static uint32_t codes(Qnn_TensorType_t type, Qnn_DataType_t dtype, const uint32_t *shape,
                       float scale, int32_t offset) {

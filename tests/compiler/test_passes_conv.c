@@ -9,19 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-static small_graph g;
-
-static int setup(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 // Whole numbers of both signs, so that sums are exact in any order.
 static void count_up(float *w, uint32_t n) {

@@ -24,19 +24,7 @@ typedef enum mistake {
     N_MISTAKES
 } mistake;
 
-static small_graph g;
-
-static int begin(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 static uint32_t number(float x) {
     return small_constant(&g, QNN_DATATYPE_FLOAT_32, SHAPE(1), 0, 0, &x, sizeof x);
@@ -141,7 +129,7 @@ static void other_chains_stay(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(erf_is_one_step),
         TEST(erf_leaves_steps_that_are_read),

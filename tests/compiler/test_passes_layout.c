@@ -6,19 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-static small_graph g;
-
-static int setup(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int teardown(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 static const uint32_t last[] = {0, 2, 3, 1}, first[] = {0, 3, 1, 2}, other[] = {0, 3, 2, 1};
 

@@ -16,19 +16,7 @@ typedef enum mistake {
     N_MISTAKES
 } mistake;
 
-static small_graph g;
-
-static int begin(void **state) {
-    (void)state;
-    small_begin(&g);
-    return 0;
-}
-
-static int end(void **state) {
-    (void)state;
-    small_end(&g);
-    return 0;
-}
+SMALL_FIXTURE(g)
 
 static uint32_t part(uint32_t x, const uint32_t *shape, uint32_t from) {
     uint32_t y = INNER(&g, shape[0], shape[1], shape[2], shape[3] / 2);
@@ -125,7 +113,7 @@ static void other_sums_stay(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(rotary_is_one_step),
         TEST(one_angle_for_all_heads),

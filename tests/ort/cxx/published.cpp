@@ -4,22 +4,13 @@
 // appends it with the options of the QNN provider, runs a model and writes a context model.
 //
 //   published PLUGIN LIBRARY MODEL CONTEXT-MODEL
-#include "onnxruntime_cxx_api.h"
+#include "digits.h"
 
 #include <cstdio>
 
 static void run(Ort::Env &env, const char *path, const Ort::SessionOptions &options) {
     Ort::Session session(env, path, options);
-    std::vector<float> image(64, 0.5f);
-    const int64_t shape[] = {1, 1, 8, 8};
-    const char *inputs[] = {"image"}, *outputs[] = {"probabilities"};
-    Ort::MemoryInfo memory = Ort::MemoryInfo::CreateCpu(0, 0);
-    Ort::Value input =
-        Ort::Value::CreateTensor<float>(memory, image.data(), image.size(), shape, 4);
-    auto result = session.Run(Ort::RunOptions{nullptr}, inputs, &input, 1, outputs, 1);
-    const float *p = result[0].GetTensorMutableData<float>();
-    for (int i = 0; i < 10; i++)
-        std::printf("%.6f%c", static_cast<double>(p[i]), i < 9 ? ' ' : '\n');
+    print(session);
 }
 
 static void work(Ort::Env &env, char **argv) {
