@@ -123,3 +123,17 @@ qrn_status qe_check_border(const qe_place *at, const qe_border *b, const qc_tens
                     ox_type_name(b->type), shape_text(b->dims, b->rank, want), tensor_text(t, has),
                     qc_tensor_bytes(t));
 }
+
+qrn_status qe_check_place(const qe_place *at, const qe_border *b, const OrtValue *v) {
+    const OrtMemoryInfo *memory = NULL;
+    int device = ORT_MEMORY_OF_CPU;
+    QE_TRY(GetTensorMemoryInfo, v, &memory);
+    ORT(MemoryInfoGetDeviceType)(memory, &device);
+    if (device == ORT_MEMORY_OF_CPU ||
+        ORT(MemoryInfoGetDeviceMemType)(memory) == ORT_MEMORY_HOST_ACCESSIBLE)
+        return QRN_OK;
+    return QRN_FAIL(QRN_E_ARGUMENT,
+                    "model %s, partition '%s', %s '%s': the value lies in the memory of another "
+                    "device (type %d); bring it to the processor's",
+                    at->model, at->graph, at->input ? "input" : "output", b->name, device);
+}

@@ -4,6 +4,7 @@
 #include "frontend/ort/ep.h"
 
 #include "frontend/ort/affinity.h"
+#include "frontend/ort/defaults.h"
 #include "frontend/ort/memory.h"
 #include "frontend/ort/record.h"
 #include "frontend/ort/timeline.h"
@@ -253,13 +254,20 @@ static qrn_status work_read(work *w, const OrtGraph **graphs, const OrtNode **fu
     return QRN_OK;
 }
 
+static qrn_status compile_one(qe_ep *ep, qe_graph *g, const ox_node *fused,
+                              OrtNodeComputeInfo **info) {
+    qe_graph whole;
+    qe_part *part = NULL;
+    QRN_TRY(qe_defaults_apply(ep, g, fused, &whole));
+    QRN_TRY(qe_part_compile(ep, &whole, fused, NULL, &part));
+    *info = qe_part_info(part);
+    return qe_defaults_keep(part, g, fused);
+}
+
 static qrn_status compile_all(qe_ep *ep, const work *w, OrtNodeComputeInfo **infos,
                               OrtNode **context_nodes) {
-    for (size_t i = 0; i < w->n; i++) {
-        qe_part *part = NULL;
-        QRN_TRY(qe_part_compile(ep, &w->graphs[i], &w->fused[i], &part));
-        infos[i] = qe_part_info(part);
-    }
+    for (size_t i = 0; i < w->n; i++)
+        QRN_TRY(compile_one(ep, &w->graphs[i], &w->fused[i], &infos[i]));
     if (ep->opt.op_trace)
         QRN_TRY(qe_trace_write(ep));
     if (ep->opt.context_enable)
@@ -401,6 +409,7 @@ qrn_status qe_ep_create(qe_factory *f, const OrtHardwareDevice *const *devices, 
     if (!ep)
         return QRN_FAIL(QRN_E_MEM, "provider '%s': no memory", f->name);
     pthread_mutex_init(&ep->profile.lock, NULL);
+    pthread_mutex_init(&ep->compiling, NULL);
     ep->base = callbacks;
     ep->factory = f;
     ep->log = log;
@@ -430,6 +439,7 @@ void qe_ep_free(qe_ep *ep) {
     qe_trace_free(ep);
     qe_timeline_close(ep->timeline);
     pthread_mutex_destroy(&ep->profile.lock);
+    pthread_mutex_destroy(&ep->compiling);
     if (ep->shares)
         qe_share_leave(ep);
     else

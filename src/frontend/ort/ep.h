@@ -48,7 +48,10 @@ typedef struct qe_ep {
     struct qe_timeline *timeline; // of the host's profiles
     unsigned n_dumped;            // graphs of the host
     uint64_t choosing_us;         // time of GetCapability, all calls
-    const char *compat;           // what the context model that was written needs; NULL: none was
+    const ox_tensor *frozen;      // defaults of inputs that are compiled as constants
+    uint32_t n_frozen;
+    pthread_mutex_t compiling; // held by a run that compiles; before profile.lock and the pool's
+    const char *compat;        // what the context model that was written needs; NULL: none was
     struct {
         QnnHtpDevice_PerfInfrastructure_t perf;
         uint32_t id;        // of the session's votes; 0: no votes
@@ -163,7 +166,9 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out);
 void qe_note(void *ep, const ox_node *n, const char *what, const char *why);
 // A compiled group: one QNN graph and how its borders map to those of the fused node.
 typedef struct qe_part qe_part;
-qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out);
+// `name` of the graph; NULL: the fused node's.
+qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, const char *name,
+                           qe_part **out);
 // The same from a graph of the client's context.
 qrn_status qe_part_load(qe_ep *ep, const qe_graph *g, const ox_node *fused,
                         const QnnSystemContext_GraphInfoV3_t *info, qe_part **out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
 // Making partitions from nodes that are imported and finalized, and what ends them.
+#include "frontend/ort/defaults.h"
 #include "frontend/ort/part.h"
 #include "frontend/ort/record.h"
 #include "frontend/ort/timeline.h"
@@ -137,6 +138,8 @@ qrn_status qe_part_make(qe_ep *ep, const qe_graph *g, const ox_node *fused, cons
                                        : QRN_FAIL(QRN_E_MEM, "partition '%s': no memory", name);
     if (s == QRN_OK)
         s = map_outputs(p, fused, g->model->graph, r);
+    if (s == QRN_OK)
+        s = qe_defaults_note(p, g->model->graph);
     if (s != QRN_OK) {
         qe_part_free(&p->base);
         return s;
@@ -205,10 +208,11 @@ static qrn_status compose(qe_ep *ep, const ox_model *m, const char *name, ox_opt
     return s;
 }
 
-qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, qe_part **out) {
+qrn_status qe_part_compile(qe_ep *ep, const qe_graph *g, const ox_node *fused, const char *base,
+                           qe_part **out) {
     qe_graph_room room;
     char name[1024];
-    QRN_TRY(graph_name(ep, fused->name, name, sizeof name));
+    QRN_TRY(graph_name(ep, base ? base : fused->name, name, sizeof name));
     // Other providers that read a context model expect values as wide as onnxruntime's.
     ox_options options = {.graph_name = name,
                           .graph_configs = qe_graph_configs(ep, name, &room),
@@ -254,6 +258,7 @@ void qe_part_free(OrtNodeComputeInfo *info) {
         return;
     free_borders(p->in, p->n_in);
     free_borders(p->out, p->n_out);
+    qe_defaults_free(p->defaults);
     qc_graph_destroy(p->graph);
     qrn_free(p->model);
     qrn_free(p->name);

@@ -16,7 +16,7 @@ typedef struct qe_border {
     int32_t slot;        // of the QNN graph's inputs or outputs; -1: none
     bool convert;        // types differ
     bool sized;          // output: its first dimension is known after the run
-    void *data;          // output that is constant
+    void *data;          // output that is constant, or the default of an input that is
 } qe_border;
 
 struct qe_part {
@@ -28,6 +28,7 @@ struct qe_part {
     char *name;                  // of the graph
     qe_border *in, *out;
     uint32_t n_in, n_out;
+    struct qe_defaults *defaults; // of inputs that are compiled as constants; NULL: none is
 };
 
 // part.c: a partition around a graph, which it takes, whatever happens.
@@ -60,5 +61,8 @@ qrn_status qe_check_border(const qe_place *at, const qe_border *b, const qc_tens
 // The failure of a value that is not what the border was compiled for.
 qrn_status qe_fail_value(const qe_place *at, const qe_border *b, int type, const int64_t *dims,
                          size_t rank);
+
+// The host hands over values of other devices as they are, whose addresses mean nothing here.
+qrn_status qe_check_place(const qe_place *at, const qe_border *b, const OrtValue *v);
 
 #endif

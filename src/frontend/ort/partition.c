@@ -3,6 +3,7 @@
 // Which nodes the session's backend supports: the plan of all front ends, with the session's
 // options.
 #include "frontend/ort/affinity.h"
+#include "frontend/ort/defaults.h"
 
 #include <stdlib.h>
 
@@ -65,9 +66,9 @@ static qrn_status keep_largest(const ox_model *m, ox_plan *plan) {
     return QRN_OK;
 }
 
-qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
+static qrn_status plan_model(qe_ep *ep, const ox_model *m, ox_plan *out) {
     qe_graph_room room;
-    planning p = {ep, g->model};
+    planning p = {ep, m};
     const ox_options import = {.graph_configs = qe_graph_configs(ep, "trial", &room),
                                .allow_fp16 = ep->opt.allow_fp16,
                                .packages = ep->packages,
@@ -78,6 +79,39 @@ qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
                                      .trial = hush,
                                      .reject = reject,
                                      .ctx = &p};
-    QRN_TRY(ox_plan_make(g->model, ep->client, &options, out));
+    return ox_plan_make(m, ep->client, &options, out);
+}
+
+// May inputs with a default become constants? Not where another session would run the graph, or
+// where the partition does not see the values that it must compare.
+static bool may_freeze(const qe_ep *ep) {
+    return !ep->opt.context_enable && !ep->opt.prepare_and_load && !qe_host_hides_inputs();
+}
+
+// Nodes that are rejected may need the defaults of inputs as constants: kept if that takes more.
+static qrn_status freeze(qe_ep *ep, const qe_graph *g, ox_plan *plan) {
+    const ox_graph *graph = g->model->graph;
+    ox_model frozen;
+    ox_plan other;
+    uint32_t n = 0;
+    QRN_TRY(qe_defaults_needed(g, plan, &frozen, &n));
+    if (!n)
+        return QRN_OK;
+    QRN_TRY(plan_model(ep, &frozen, &other));
+    if (other.n_taken <= plan->n_taken)
+        return QRN_OK;
+    const ox_tensor *list = &frozen.graph->constants[graph->n_constants];
+    qe_say(ep->log, ORT_LOG_INFO,
+           "%u inputs with a default are compiled as constants, '%s' the first: %u more nodes are "
+           "supported; a run with another value compiles again",
+           n, list[0].name, other.n_taken - plan->n_taken);
+    *plan = other;
+    return qe_defaults_freeze(ep, list, n);
+}
+
+qrn_status qe_plan_make(qe_ep *ep, const qe_graph *g, ox_plan *out) {
+    QRN_TRY(plan_model(ep, g->model, out));
+    if (out->n_taken < g->model->graph->n_nodes && g->n_defaults && may_freeze(ep))
+        QRN_TRY(freeze(ep, g, out));
     return ep->client->is_htp && out->n_groups > HTP_GRAPHS ? keep_largest(g->model, out) : QRN_OK;
 }

@@ -12,6 +12,8 @@
 typedef struct reader {
     qrn_arena *arena;
     ox_model *model;
+    ox_tensor *defaults; // of the main graph
+    uint32_t n_defaults;
     uint32_t depth;
 } reader;
 
@@ -78,8 +80,7 @@ static qrn_status read_infos(reader *r, const OrtValueInfo **list, size_t n, con
     return QRN_OK;
 }
 
-// Describes a tensor whose data stays with the host.
-static qrn_status read_tensor(const OrtValue *v, ox_tensor *t) {
+qrn_status qe_read_tensor(const OrtValue *v, ox_tensor *t) {
     OrtTensorTypeAndShapeInfo *shape = NULL;
     size_t rank = 0;
     int64_t dims[OX_MAX_RANK];
@@ -105,28 +106,51 @@ static qrn_status read_tensor(const OrtValue *v, ox_tensor *t) {
     return QRN_OK;
 }
 
+// A default is left out where it cannot be described: the input then has none.
+static qrn_status read_default(reader *r, const OrtValue *value, const char *name, ox_tensor *list,
+                               uint32_t *n) {
+    if (!value)
+        return QRN_OK;
+    ox_tensor *t = &list[*n];
+    QRN_TRY(text(r, name, &t->name));
+    if (qe_read_tensor(value, t) == QRN_OK && t->data)
+        (*n)++;
+    else
+        qrn_message_clear();
+    return QRN_OK;
+}
+
+// Initializers that are inputs as well are no constants: each run may replace them.
 static qrn_status read_constants(reader *r, const OrtGraph *g, ox_graph *out) {
     size_t n = 0;
     const OrtValueInfo **list;
-    ox_tensor *constants;
+    ox_tensor *constants, *defaults;
+    uint32_t n_defaults = 0;
     QE_TRY(Graph_GetNumInitializers, g, &n);
     QRN_TRY(alloc(r, n, sizeof *list, &list));
     QRN_TRY(alloc(r, n, sizeof *constants, &constants));
+    QRN_TRY(alloc(r, n, sizeof *defaults, &defaults));
     QE_TRY(Graph_GetInitializers, g, list, n);
     for (size_t i = 0; i < n; i++) {
         bool constant = false;
         const OrtValue *value = NULL;
         const char *name;
         QE_TRY(ValueInfo_IsConstantInitializer, list[i], &constant);
-        if (!constant)
-            continue; // a default that the application may replace: an input
         QE_TRY(ValueInfo_GetInitializerValue, list[i], &value);
         QE_TRY(GetValueInfoName, list[i], &name);
+        if (!constant) {
+            QRN_TRY(read_default(r, value, name, defaults, &n_defaults));
+            continue;
+        }
         ox_tensor *t = &constants[out->n_constants++];
         QRN_TRY(text(r, name, &t->name));
-        QRN_TRY(read_tensor(value, t));
+        QRN_TRY(qe_read_tensor(value, t));
     }
     out->constants = constants;
+    if (r->depth == 0) {
+        r->defaults = defaults;
+        r->n_defaults = n_defaults;
+    }
     return QRN_OK;
 }
 
@@ -172,7 +196,7 @@ static qrn_status read_tensor_attr(reader *r, const OrtOpAttr *a, ox_attr *out) 
     QRN_TRY(alloc(r, 1, sizeof *t, &t));
     t->name = out->name;
     QE_TRY(OpAttr_GetTensorAttributeAsOrtValue, a, &value);
-    qrn_status s = read_tensor(value, t);
+    qrn_status s = qe_read_tensor(value, t);
     if (s == QRN_OK && t->data)
         t->data = qrn_arena_copy(r->arena, t->data, t->bytes);
     if (s == QRN_OK && !t->data && t->type != OX_STRING)
@@ -409,6 +433,8 @@ qrn_status qe_read(const OrtGraph *g, qe_graph *out) {
         return s;
     }
     out->model = r.model;
+    out->defaults = r.defaults;
+    out->n_defaults = r.n_defaults;
     return QRN_OK;
 }
 

@@ -3,6 +3,7 @@
 // Running a partition. Values go to the backend where onnxruntime has them; only types that the
 // backend holds in another width (64-bit integers) and results whose size is known after the run
 // pass through a buffer. Runs share nothing but the graph.
+#include "frontend/ort/defaults.h"
 #include "frontend/ort/memory.h"
 #include "frontend/ort/part.h"
 #include "frontend/ort/timeline.h"
@@ -93,21 +94,6 @@ static void *own_buffer(run *r, size_t bytes) {
     return p;
 }
 
-// The host hands over values of other devices as they are, whose addresses mean nothing here.
-static qrn_status check_place(const run *r, const qe_border *b, const OrtValue *v, bool input) {
-    const OrtMemoryInfo *memory = NULL;
-    int device = ORT_MEMORY_OF_CPU;
-    QE_TRY(GetTensorMemoryInfo, v, &memory);
-    ORT(MemoryInfoGetDeviceType)(memory, &device);
-    if (device == ORT_MEMORY_OF_CPU ||
-        ORT(MemoryInfoGetDeviceMemType)(memory) == ORT_MEMORY_HOST_ACCESSIBLE)
-        return QRN_OK;
-    return QRN_FAIL(QRN_E_ARGUMENT,
-                    "model %s, partition '%s', %s '%s': the value lies in the memory of another "
-                    "device (type %d); bring it to the processor's",
-                    r->p->model, r->p->name, input ? "input" : "output", b->name, device);
-}
-
 // Is the host's value what the graph reads or writes? Nothing that was declared says so: values
 // come from other providers, too. On the way of every run, so the words are elsewhere.
 static qrn_status check_value(const run *r, const qe_border *b, const OrtValue *v,
@@ -119,9 +105,9 @@ static qrn_status check_value(const run *r, const qe_border *b, const OrtValue *
     bool same = type == b->type && rank == b->rank;
     for (size_t i = 0; i < rank && same; i++)
         same = dims[i] == want[i];
-    if (same)
-        return check_place(r, b, v, input);
     const qe_place at = {r->p->model, r->p->name, input};
+    if (same)
+        return qe_check_place(&at, b, v);
     return qe_fail_value(&at, b, type, dims, rank);
 }
 
@@ -264,6 +250,8 @@ static qrn_status execute_profiled(run *r) {
 }
 
 static qrn_status execute(run *r) {
+    if (r->p->defaults)
+        QRN_TRY(qe_part_for_values(r->p, r->context, &r->p));
     QRN_TRY(make_room(r));
     QRN_TRY(bind_inputs(r));
     QRN_TRY(bind_outputs(r));
