@@ -123,7 +123,7 @@ def counted_loops():
     forever = loop_body([node("Add", "v x", "v_out"), node("Identity", "k", "k_out")],
                         ["k_out", "v_out"])
     yield case("loop_forever", node("Loop", "- - x", "y", body=forever), {"x": x},
-               refusal="more than 1024 rounds")
+               refusal="more than 1024 iterations")
 
 
 def ending_loops():
@@ -156,7 +156,17 @@ def ending_loops():
                    expected=[(x + 9) / np.float32(8 if value else 1)])
     collect = loop_body(halve, ["k_out", "v_out", "row"], numbers)
     yield case("loop_unknown_rows", node("Loop", "m k0 x", "y r", body=collect), {"x": x}, "y r",
-               {"m": ints(5)[0], "k0": np.array(True)}, refusal="how many rows")
+               {"m": ints(5)[0], "k0": np.array(True)},
+               refusal="collects in output 'r' depends on its condition ('k_out')")
+    # Its position is constant until the loop may have ended.
+    walk = graph([node("Add", "n one", "n_out"), node("Slice", "x n n_out", "row"),
+                  node("Add", "v row", "v_out"), node("ReduceMax", "v_out", "top", keepdims=0),
+                  node("Less", "top limit", "k_out")],
+                 [("i", N, []), ("k", BOOL, []), ("v", F, None), ("n", N, [1])],
+                 ["k_out", "v_out", "n_out"], {"one": ints(1), "limit": np.float32(9)})
+    yield case("loop_run_time_end_position", node("Loop", "m k0 x n0", "y p", body=walk), {"x": x},
+               "y p", {"m": ints(3)[0], "k0": np.array(True), "n0": ints(0)},
+               refusal="this is iteration 3 of node 'Loop_0' (Loop), whose end ('k_out')")
 
 
 def scans():
@@ -189,7 +199,7 @@ def scans():
                {"s0": np.zeros((2, 3), np.float32), "x": x}, "s y", opset=8,
                expected=[rows[:, -1], rows])
     yield case("scan_too_long", node("Scan", "s0 x", "s y", body=old, num_scan_inputs=1),
-               {"s0": rand(3), "x": rand(1500, 3)}, "s y", refusal="more than 1024 rounds")
+               {"s0": rand(3), "x": rand(1500, 3)}, "s y", refusal="more than 1024 iterations")
 
 
 def sequences():

@@ -44,7 +44,7 @@ def empty_scans():
     body = graph([node("Add", "s v", "t"), node("Identity", "v", "o")],
                  [("s", F, None), ("v", F, None)], ["t", "o"])
     for length in (0, 3):
-        why = "no rounds" if length == 0 else "input 0 of its body is missing"
+        why = "no iterations" if length == 0 else "input 0 of its body is missing"
         yield case(f"scan_of_{length}_without_state",
                    node("Scan", "- x" if length else "s x", "y z", body=body, num_scan_inputs=1),
                    {"s": ones(2)}, "y z", {"x": ones(length, 2)}, refusal=why)

@@ -6,6 +6,7 @@
 #include "frontend/onnx/import/table.h"
 #include "frontend/onnx/driver/nested.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define MAX_ROUNDS 1024
@@ -47,10 +48,11 @@ static qrn_status alloc_loop(ox_import *im, loop *l, uint32_t n_state, uint32_t 
 }
 
 static qrn_status too_many(ox_import *im, const loop *l) {
-    return ox_fail(im, l->n, QRN_E_UNSUPPORTED,
-                   "it has more than %d rounds; loops are unrolled and longer ones would make a "
-                   "graph too large",
-                   MAX_ROUNDS);
+    return ox_fail(
+        im, l->n, QRN_E_UNSUPPORTED,
+        "it has more than %d iterations; loops are unrolled and longer ones would make a "
+        "graph too large",
+        MAX_ROUNDS);
 }
 
 // One round. in: names for the inputs of the body; out: names given to its outputs.
@@ -101,13 +103,38 @@ static qrn_status keep_old(ox_import *im, const loop *l, const char *active, con
         if (!ox_same_form(a, b))
             return ox_fail(im, l->n, QRN_E_UNSUPPORTED,
                            "its end is known at run time only, and its value %u ('%s') changes "
-                           "from %s to %s in round %u",
+                           "from %s to %s in iteration %u",
                            i, l->n->in[i + 2], ox_form_text(b, form[1]), ox_form_text(a, form[0]),
                            l->rounds);
         fresh[i] = NULL;
         QRN_TRY(ox_make(im, "Where", in, 3, NULL, 0, &fresh[i]));
     }
     return QRN_OK;
+}
+
+// What to do about a loop whose end is known at run time only.
+#define OTHER_WAY "onnxruntime runs such a loop, with Quern's provider for the other nodes"
+
+static qrn_status unknown_rows(ox_import *im, const loop *l, const char *cond) {
+    uint32_t i = l->n_state;
+    return ox_fail(
+        im, l->n, QRN_E_UNSUPPORTED,
+        "how many rows it collects in output '%s' depends on its condition ('%s'), which "
+        "comes at run time, and QNN graphs have fixed shapes; " OTHER_WAY,
+        i < l->n->n_out ? l->n->out[i] : l->body->outputs[i + 1].name, cond);
+}
+
+// A node of the body is rejected in a round that may not take place: what was constant before is
+// not, as from here on each value is chosen between two rounds.
+static qrn_status unknown_end(const loop *l, qrn_status s) {
+    char why[QRN_MESSAGE_MAX / 2];
+    if (s != QRN_E_UNSUPPORTED)
+        return s;
+    snprintf(why, sizeof why, "%s", qrn_message());
+    return QRN_FAIL(s,
+                    "%s; this is iteration %u of node '%s' (Loop), whose end ('%s') comes at run "
+                    "time, so that the values it carries are not constant; " OTHER_WAY,
+                    why, l->rounds, l->n->name, l->body->outputs[0].name);
 }
 
 // Rounds until the count is reached or the condition is false. *cond: NULL, or the name of a value
@@ -127,7 +154,9 @@ static qrn_status run_loop(ox_import *im, loop *l, int64_t trips, const char *co
         if (!cond)
             QRN_TRY(ox_bind_const(im, OX_BOOL, 0, NULL, &yes, &in[1]));
         memcpy(in + 2, l->state, l->n_state * sizeof *in);
-        QRN_TRY(run_round(im, l, in, out));
+        qrn_status s = run_round(im, l, in, out);
+        if (s != QRN_OK)
+            return cond ? unknown_end(l, s) : s;
         if (cond) {
             QRN_TRY(keep_old(im, l, cond, out + 1));
             const char *both[] = {cond, out[0]};
@@ -143,8 +172,7 @@ static qrn_status run_loop(ox_import *im, loop *l, int64_t trips, const char *co
         if (more < 0)
             cond = out[0];
         if (cond && l->n_scan && round + 1 < trips)
-            return ox_fail(im, l->n, QRN_E_UNSUPPORTED,
-                           "how many rows it collects depends on a condition at run time");
+            return unknown_rows(im, l, l->body->outputs[0].name);
     }
     return QRN_OK;
 }
@@ -166,8 +194,7 @@ static qrn_status import_loop(ox_import *im, const ox_node *n) {
         l.state[i] = n->in[i + 2];
     int more = ox_input(im, n, 1) ? known_bool(im, n->in[1]) : 1;
     if (more < 0 && l.n_scan)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "how many rows it collects depends on a condition at run time");
+        return unknown_rows(im, &l, n->in[1]);
     if (more != 0)
         QRN_TRY(run_loop(im, &l, trips, more < 0 ? n->in[1] : NULL));
     for (uint32_t i = 0; i < n_state && i < n->n_out; i++)
@@ -177,7 +204,7 @@ static qrn_status import_loop(ox_import *im, const ox_node *n) {
         if (!n->out[n_state + i][0])
             continue;
         if (l.rounds == 0)
-            return ox_fail(im, n, QRN_E_UNSUPPORTED, "output '%s' is empty: it has no rounds",
+            return ox_fail(im, n, QRN_E_UNSUPPORTED, "output '%s' is empty: it has no iterations",
                            n->out[n_state + i]);
         QRN_TRY(ox_stack(im, l.scan + (size_t)i * MAX_ROUNDS, l.rounds, 0, &rows));
         QRN_TRY(give_named(im, &l, n_state + i, rows));
@@ -219,9 +246,10 @@ static qrn_status scan_lengths(ox_import *im, const ox_node *n, scan *s) {
         s->n_rounds = v->dims[axis];
     }
     if (s->n_rounds == 0)
-        return ox_fail(im, n, QRN_E_UNSUPPORTED,
-                       "its scan inputs are empty: it has no rounds, and the shapes of its outputs "
-                       "come from none");
+        return ox_fail(
+            im, n, QRN_E_UNSUPPORTED,
+            "its scan inputs are empty: it has no iterations, and the shapes of its outputs "
+            "come from none");
     return s->n_rounds > MAX_ROUNDS ? too_many(im, &s->l) : QRN_OK;
 }
 
