@@ -282,3 +282,35 @@ def test_quern_check_has_the_same_partitions(allow, partitions, tmp_path, capfd)
     said = [line for line in capfd.readouterr().err.splitlines() if " nodes in " in line]
     assert checked["partitions"] == partitions
     assert f"{checked['accepted']} of {len(checked['nodes'])} nodes in {partitions} part" in said[0]
+
+
+def test_a_loop_that_ends_by_data_is_run_by_onnxruntime():
+    """It collects a row per iteration; Quern computes what is in front of it."""
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["v", "half"], ["v_out"]),
+         helper.make_node("ReduceMax", ["v_out"], ["top"], keepdims=0),
+         helper.make_node("Greater", ["top", "limit"], ["k_out"]),
+         helper.make_node("Identity", ["v_out"], ["row"])], "body",
+        [helper.make_tensor_value_info("i", 7, []), helper.make_tensor_value_info("k", 9, []),
+         helper.make_tensor_value_info("v", 1, [3])],
+        [helper.make_tensor_value_info("k_out", 9, []),
+         helper.make_tensor_value_info("v_out", 1, [3]),
+         helper.make_tensor_value_info("row", 1, [3])])
+    net = model([helper.make_node("Exp", ["x"], ["e"], "e"),
+                 helper.make_node("Add", ["e", "e"], ["s"], "s"),
+                 helper.make_node("Loop", ["m", "go", "s"], ["y", "rows"], "loop", body=body)],
+                [("x", F, [3])], [("y", F, [3]), ("rows", F, ["n", 3])],
+                [("m", np.array(20, np.int64)), ("go", np.array(True)), ("half", F(0.5)),
+                 ("limit", F(0.1))])
+    s = session(net, {"backend_type": "cpu"}, fallback=True)
+    ours = {n.name for part in s.get_provider_graph_assignment_info()
+            if part.ep_name == "QuernExecutionProvider" for n in part.get_nodes()}
+    assert ours >= {"e", "s"} and "loop" not in ours
+    for scale in (1, 3):
+        x = np.array([0, 0.5, 1], F) * F(scale)
+        v, rows = np.exp(x.astype(np.float64)) * 2, []
+        while not rows or rows[-1].max() > 0.1:
+            rows.append((rows[-1] if rows else v) / 2)
+        y, got = s.run(None, {"x": x})
+        assert got.shape == (len(rows), 3)
+        assert close(got, np.stack(rows).astype(F), 1e-5) and close(y, rows[-1].astype(F), 1e-5)
