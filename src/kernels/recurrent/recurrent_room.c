@@ -1,18 +1,26 @@
 // SPDX-License-Identifier: MIT
 //
-// Work space and state of the vector rows of LSTM and GRU.
+// Work space, packed weights and state of the vector rows of LSTM and GRU.
+#include "kernels/gemm/tiles/gemm_f32.h"
 #include "kernels/recurrent/recurrent_rows.h"
 
-#define VECTORS 32 // that are multiplied with the weights of x at a time, about
+// Vectors that are multiplied with the weights of x at a time, about; the GEMM wants more of them.
+#define VECTORS 32
+#define GEMM_VECTORS 112
+
+static size_t wanted_vectors(const qrn_fast_layer *l) {
+    return qrn_fast_packs_x(l) ? GEMM_VECTORS : VECTORS;
+}
 
 // Steps whose products with x fill that many vectors.
 static size_t steps_of(const qrn_fast_layer *l, size_t rows) {
-    size_t steps = rows < VECTORS ? VECTORS / (rows ? rows : 1) : 1;
+    size_t n = wanted_vectors(l), steps = rows < n ? n / (rows ? rows : 1) : 1;
     return steps < l->s.n_steps ? steps : l->s.n_steps;
 }
 
 static size_t vectors_of(const qrn_fast_layer *l) {
-    return l->s.batch < VECTORS ? VECTORS : l->s.batch;
+    size_t n = wanted_vectors(l);
+    return l->s.batch < n ? n : l->s.batch;
 }
 
 static size_t floats_of(const qrn_fast_layer *l) {
@@ -20,13 +28,27 @@ static size_t floats_of(const qrn_fast_layer *l) {
     return vectors_of(l) * width + l->s.batch * (width + 3 * l->units);
 }
 
-static size_t task_bytes(const qrn_fast_layer *l) {
+static size_t depth_of(const qrn_kcall *k) { return k->in[0]->dims[k->in[0]->rank - 1]; }
+
+// Floats of a gate's packed weights.
+static size_t gate_floats(const qrn_fast_layer *l, size_t depth) {
+    return qrn_panels(l->units) * depth * QRN_PANEL;
+}
+
+static size_t packed_floats(const qrn_kcall *k, const qrn_fast_layer *l) {
+    size_t x = qrn_fast_packs_x(l) ? gate_floats(l, depth_of(k)) : 0;
+    size_t h = qrn_fast_packs_h(l) ? gate_floats(l, l->units) : 0;
+    return l->n_gates * (x + h);
+}
+
+static size_t task_bytes(const qrn_kcall *k, const qrn_fast_layer *l) {
     size_t pointers = vectors_of(l) + 2 * l->s.batch;
-    return (pointers * sizeof(float *) + floats_of(l) * sizeof(float) + 63) / 64 * 64;
+    size_t floats = packed_floats(k, l) + floats_of(l);
+    return (pointers * sizeof(float *) + floats * sizeof(float) + 63) / 64 * 64;
 }
 
 size_t qrn_fast_scratch(const qrn_kcall *k, const qrn_fast_layer *l) {
-    return k->n_tasks * task_bytes(l);
+    return k->n_tasks * task_bytes(k, l);
 }
 
 qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
@@ -35,7 +57,10 @@ qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
     qrn_split(l->s.batch, 1, k->task, k->n_tasks, &m.first, &end);
     m.rows = end - m.first;
     m.steps = steps_of(l, m.rows);
-    m.x_rows = (const float **)(void *)((char *)k->scratch + k->task * task_bytes(l));
+    float *packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
+    m.wx = qrn_fast_packs_x(l) ? packed : NULL;
+    m.wh = qrn_fast_packs_h(l) ? packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
+    m.x_rows = (const float **)(void *)(packed + packed_floats(k, l));
     m.h_rows = m.x_rows + vectors_of(l);
     m.gated_rows = m.h_rows + l->s.batch;
     m.gx = (float *)(void *)(m.gated_rows + l->s.batch);
@@ -52,6 +77,20 @@ qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
 
 static const qrn_view *input(const qrn_kcall *k, uint32_t i) {
     return i && i < k->n_in ? k->in[i] : NULL;
+}
+
+static void pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint32_t *weights,
+                       size_t depth, float *dst) {
+    for (size_t g = 0; g < l->n_gates; g++)
+        for (size_t j = 0; j < l->units; j += QRN_PANEL, dst += depth * QRN_PANEL)
+            qrn_gemm_f32_pack_panel(k->in[weights[g]]->data, 1, depth, depth, l->units, j, dst);
+}
+
+void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
+    if (m->wx)
+        pack_gates(k, l, l->wx, depth_of(k), m->wx);
+    if (m->wh)
+        pack_gates(k, l, l->wh, l->units, m->wh);
 }
 
 static size_t state_of(const qrn_fast_layer *l) { return l->units * (l->n_gates == 4 ? 2 : 1); }
