@@ -9,7 +9,7 @@
 #define GEMM_VECTORS 112
 
 static size_t wanted_vectors(const qrn_fast_layer *l) {
-    return qrn_fast_packs_x(l) ? GEMM_VECTORS : VECTORS;
+    return qrn_fast_packs(l) ? GEMM_VECTORS : VECTORS;
 }
 
 // Steps whose products with x fill that many vectors.
@@ -36,9 +36,8 @@ static size_t gate_floats(const qrn_fast_layer *l, size_t depth) {
 }
 
 static size_t packed_floats(const qrn_kcall *k, const qrn_fast_layer *l) {
-    size_t x = qrn_fast_packs_x(l) ? gate_floats(l, depth_of(k)) : 0;
-    size_t h = qrn_fast_packs_h(l) ? gate_floats(l, l->units) : 0;
-    return l->n_gates * (x + h);
+    size_t gate = gate_floats(l, depth_of(k)) + gate_floats(l, l->units);
+    return qrn_fast_packs(l) ? l->n_gates * gate : 0;
 }
 
 static size_t task_bytes(const qrn_kcall *k, const qrn_fast_layer *l) {
@@ -57,10 +56,10 @@ qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
     qrn_split(l->s.batch, 1, k->task, k->n_tasks, &m.first, &end);
     m.rows = end - m.first;
     m.steps = steps_of(l, m.rows);
-    float *packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
-    m.wx = qrn_fast_packs_x(l) ? packed : NULL;
-    m.wh = qrn_fast_packs_h(l) ? packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
-    m.x_rows = (const float **)(void *)(packed + packed_floats(k, l));
+    m.packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
+    m.wx = qrn_fast_packs(l) ? m.packed : NULL;
+    m.wh = qrn_fast_packs(l) ? m.packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
+    m.x_rows = (const float **)(void *)(m.packed + packed_floats(k, l));
     m.h_rows = m.x_rows + vectors_of(l);
     m.gated_rows = m.h_rows + l->s.batch;
     m.gx = (float *)(void *)(m.gated_rows + l->s.batch);
@@ -79,18 +78,17 @@ static const qrn_view *input(const qrn_kcall *k, uint32_t i) {
     return i && i < k->n_in ? k->in[i] : NULL;
 }
 
-static void pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint32_t *weights,
-                       size_t depth, float *dst) {
+static float *pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint32_t *weights,
+                         size_t depth, float *dst) {
     for (size_t g = 0; g < l->n_gates; g++)
         for (size_t j = 0; j < l->units; j += QRN_PANEL, dst += depth * QRN_PANEL)
             qrn_gemm_f32_pack_panel(k->in[weights[g]]->data, 1, depth, depth, l->units, j, dst);
+    return dst;
 }
 
 void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
-    if (m->wx)
-        pack_gates(k, l, l->wx, depth_of(k), m->wx);
-    if (m->wh)
-        pack_gates(k, l, l->wh, l->units, m->wh);
+    if (qrn_fast_packs(l))
+        pack_gates(k, l, l->wh, l->units, pack_gates(k, l, l->wx, depth_of(k), m->packed));
 }
 
 static size_t state_of(const qrn_fast_layer *l) { return l->units * (l->n_gates == 4 ? 2 : 1); }

@@ -28,23 +28,17 @@ typedef struct qrn_fast_room {
     size_t steps;       // whose products with x are made at a time
     const float **x_rows, **h_rows, **gated_rows;
     float *gx, *gh, *h, *c, *gated;
-    float *wx,
-        *wh; // packed weights, each gate's panels of dense_f32 (gemm_f32.h); NULL: not packed
+    const float *wx, *wh; // each gate's panels of dense_f32 (gemm_f32.h), or NULL: not packed
+    float *packed;        // where both lie
 } qrn_fast_room;
 
-// Packing the weights of a call costs about as much as 64 vectors gain by the GEMM. Products with h
-// have one vector for each batch row of a step. The answer must not depend on the number of tasks:
-// sums are added up in another order.
-#define QRN_FAST_PACK_VECTORS 64
-#define QRN_FAST_PACK_ROWS 4
-#define QRN_FAST_PACK_UNITS 16 // with fewer, panels are mostly padding
-
-static inline bool qrn_fast_packs_x(const qrn_fast_layer *l) {
-    return l->units >= QRN_FAST_PACK_UNITS && l->s.n_steps * l->s.batch >= QRN_FAST_PACK_VECTORS;
-}
-
-static inline bool qrn_fast_packs_h(const qrn_fast_layer *l) {
-    return qrn_fast_packs_x(l) && l->s.batch >= QRN_FAST_PACK_ROWS;
+// Are the weights packed in every call? That pays from some 64 vectors on. Every task packs for
+// itself and has n_steps vectors at least, so a few steps do not, however large the batch. The
+// answer must not depend on the number of tasks: packed sums are added up in another order.
+static inline bool qrn_fast_packs(const qrn_fast_layer *l) {
+    enum { VECTORS_LEAST = 64, STEPS_LEAST = 16, UNITS_LEAST = 16 }; // fewer units: mostly padding
+    return l->units >= UNITS_LEAST && l->s.n_steps >= STEPS_LEAST &&
+           l->s.n_steps * l->s.batch >= VECTORS_LEAST;
 }
 
 // Row of x and of out[0] for step i of batch row b.
@@ -54,7 +48,7 @@ static inline size_t qrn_fast_row(const qrn_fast_layer *l, size_t i, size_t b) {
 
 size_t qrn_fast_scratch(const qrn_kcall *k, const qrn_fast_layer *l);
 qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l);
-// Fills wx and wh where they are wanted.
+// Packs the weights, if that pays.
 void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m);
 // h and c of the task's rows: from the state, the operands, or zero; and back.
 void qrn_fast_begin(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m);
