@@ -2,8 +2,9 @@
 //
 // Speed of GEMMs of few rows with weights that no cache holds, as they come when a language model
 // writes one word after the other: 128 MiB of packed weights of 8 and 4 bits, activations of 8 and
-// 16 bits, and floats with fp16 scales of blocks of 32. Bytes of weights a second, without scales,
-// compared with reading them and nothing else.
+// 16 bits, and floats with fp16 scales of blocks of 32; first as one large matrix, then as many
+// matrices of the sizes of a small model, one after the other. Bytes of weights and scales of
+// blocks a second, compared with reading weights and nothing else.
 //   bench_gemv [threads]    1 unless told
 #include "base/cpu.h"
 #include "base/mem.h"
@@ -58,24 +59,44 @@ static void *bytes(size_t n) {
     return p;
 }
 
-// Reads a part of the weights and does nothing else.
+// Reads a part of the weights and does nothing else: from end to end, or four streams side by side,
+// with the widest loads: narrower ones fill the CPU's window of instructions with fewer bytes on
+// their way (16 bytes: half the speed on Zen 5).
+#define PIECE (1024 / sizeof(words))
+typedef uint64_t words __attribute__((vector_size(64), aligned(64)));
+
 typedef struct reading {
-    const uint64_t *words;
-    uint32_t n_tasks;
-    uint64_t sums[64]; // [n_tasks], so that reads are not left out
+    const words *from;
+    uint32_t n_tasks, streams;
+    words sums[64]; // [n_tasks], so that reads are not left out
 } reading;
 
+#define READ(name, target)                                                                         \
+    target static void name(reading *r, uint32_t task) {                                           \
+        size_t begin, end;                                                                         \
+        words sum[4] = {{0}};                                                                      \
+        qrn_split(WEIGHT_BYTES / sizeof *r->from, 4 * PIECE, task, r->n_tasks, &begin, &end);      \
+        size_t each = (end - begin) / r->streams;                                                  \
+        for (size_t at = begin; at < begin + each; at += PIECE)                                    \
+            for (size_t s = 0; s < r->streams; s++)                                                \
+                for (size_t i = 0; i < PIECE; i += 4)                                              \
+                    for (size_t k = 0; k < 4; k++)                                                 \
+                        sum[k] ^= r->from[s * each + at + i + k];                                  \
+        r->sums[task % 64] = sum[0] ^ sum[1] ^ sum[2] ^ sum[3];                                    \
+    }
+READ(read_plain, )
+#if defined(__x86_64__)
+READ(read_avx512, __attribute__((target("avx512f"))))
+#endif
+
 static void read_task(void *arg, uint32_t task) {
-    reading *r = arg;
-    size_t begin, end;
-    uint64_t sum[8] = {0};
-    qrn_split(WEIGHT_BYTES / sizeof *r->words, 8, task, r->n_tasks, &begin, &end);
-    for (size_t i = begin; i < end; i += 8)
-        for (int k = 0; k < 8; k++)
-            sum[k] += r->words[i + (size_t)k];
-    for (int k = 1; k < 8; k++)
-        sum[0] += sum[k];
-    r->sums[task % 64] = sum[0];
+#if defined(__x86_64__)
+    if (qrn_cpu_isa() & QRN_ISA_AVX512) {
+        read_avx512(arg, task);
+        return;
+    }
+#endif
+    read_plain(arg, task);
 }
 
 static double seconds(qrn_pool *pool, void (*fn)(void *, uint32_t), void *arg, double best) {
@@ -83,6 +104,13 @@ static double seconds(qrn_pool *pool, void (*fn)(void *, uint32_t), void *arg, d
     qrn_pool_run(pool, fn, arg, qrn_pool_threads(pool));
     t = now() - t;
     return t < best ? t : best;
+}
+
+// best: seconds for `size` bytes; read: for reading WEIGHT_BYTES alone.
+static void print_line(const char *row, const char *what, double best, double size, double read) {
+    double alone = WEIGHT_BYTES / read;
+    printf("%-24s %-22s %8.3f ms %6.2f GB/s   read alone %6.2f GB/s   %5.1f %%\n", row, what,
+           1e3 * best, 1e-9 * size / best, 1e-9 * alone, 100 * size / best / alone);
 }
 
 // In turns with reading alone: what else the machine does slows both.
@@ -93,15 +121,15 @@ static void time_call(const qrn_family *f, qrn_domain domain, qrn_kcall *k, qrn_
     size_t scratch = row->scratch ? row->scratch(k) : 0;
     k->scratch = scratch ? bytes(scratch) : NULL;
     work w = {row, *k};
-    reading r = {.words = k->in[1]->data, .n_tasks = k->n_tasks};
+    reading r = {.from = k->in[1]->data, .n_tasks = k->n_tasks};
     double best = 1e9, read = 1e9;
     for (int i = 0; i < ROUNDS; i++) {
         best = seconds(pool, run_task, &w, best);
+        r.streams = i % 2 ? 4 : 1;
         read = seconds(pool, read_task, &r, read);
     }
     qrn_free(k->scratch);
-    printf("%-24s %-12s %8.3f ms %7.2f GB/s   read alone %7.2f GB/s   %5.1f %%\n", row->name, what,
-           1e3 * best, 1e-9 * WEIGHT_BYTES / best, 1e-9 * WEIGHT_BYTES / read, 100 * read / best);
+    print_line(row->name, what, best, WEIGHT_BYTES, read);
 }
 
 static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *pool) {
@@ -147,28 +175,86 @@ static void time_form(const form *f, uint32_t rows, qrn_view *packed, qrn_pool *
         qrn_free(all[i]->data);
 }
 
-static void time_floats(uint32_t bits, uint32_t rows, qrn_view *packed, qrn_pool *pool) {
-    uint32_t cols = WEIGHT_BYTES / DEPTH * 8 / bits, runs = DEPTH / BLOCK;
-    qrn_weight_only_args a = {.w_bits = bits, .run = BLOCK};
-    a.dense = (qrn_dense_args){.rows = true, .group = 1, .depth = DEPTH, .cols = cols};
-    qrn_view x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, DEPTH}};
-    qrn_view y = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, cols}};
-    qrn_view scales = {.dtype = QRN_DTYPE_F16, .rank = 3, .dims = {cols / 32, runs, 32}};
-    x.data = bytes((size_t)rows * DEPTH * 4);
-    y.data = bytes((size_t)rows * cols * 4);
-    scales.data = bytes((size_t)cols * runs * 2);
-    for (size_t i = 0; i < (size_t)rows * DEPTH; i++)
-        ((float *)x.data)[i] = (float)(i % 7) - 3.0f;
-    for (size_t i = 0; i < (size_t)cols * runs; i++)
-        ((uint16_t *)scales.data)[i] = 0x2c00; // 1/16
-    qrn_view *in[] = {&x, packed, &scales, NULL, NULL}, *outs[] = {&y};
-    qrn_kcall k = {.args = &a, .in = in, .out = outs, .n_in = 5, .n_out = 1, .n_tasks = 1};
-    char what[32];
-    snprintf(what, sizeof what, "f32w%u %u row%s", bits, rows, rows > 1 ? "s" : "");
-    time_call(&qrn_family_weight_only, QRN_DOMAIN_F32, &k, pool, what);
-    qrn_free(x.data);
-    qrn_free(y.data);
-    qrn_free(scales.data);
+// Matrices of floats with weights of 4 or 8 bits: all that 128 MiB hold, one after the other.
+typedef struct shape {
+    uint32_t depth, cols;
+} shape;
+
+static const shape small[] = {{576, 1536}, {1536, 576}, {576, 576}, {576, 192}};
+
+typedef struct floats {
+    qrn_weight_only_args args;
+    qrn_view x, y, w, scales;
+    qrn_view *in[5], *out[1];
+    qrn_kcall call;
+    size_t n; // matrices
+} floats;
+
+// Both types of rows have values of fp16.
+static void make_floats(floats *f, shape s, uint32_t bits, uint32_t rows, bool fp16) {
+    uint32_t runs = s.depth / BLOCK;
+    *f = (floats){.args = {.w_bits = bits, .run = BLOCK, .fp16 = fp16},
+                  .x = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, s.depth}},
+                  .y = {.dtype = QRN_DTYPE_F32, .rank = 2, .dims = {rows, s.cols}},
+                  .w = {.dtype = QRN_DTYPE_I8},
+                  .scales = {.dtype = QRN_DTYPE_F16, .rank = 3, .dims = {s.cols / 32, runs, 32}},
+                  .n = WEIGHT_BYTES / ((size_t)s.depth * s.cols * bits / 8)};
+    f->args.dense = (qrn_dense_args){.rows = true, .group = 1, .depth = s.depth, .cols = s.cols};
+    size_t n_scales = (size_t)s.cols * runs * f->n;
+    f->x.data = bytes((size_t)rows * s.depth * 4);
+    f->y.data = bytes((size_t)rows * s.cols * 4);
+    f->scales.data = bytes(n_scales * 2);
+    for (size_t i = 0; i < (size_t)rows * s.depth; i++)
+        ((float *)f->x.data)[i] = (float)(i % 7) - 3.0f;
+    for (size_t i = 0; i < n_scales; i++)
+        ((uint16_t *)f->scales.data)[i] = 0x2c00; // 1/16
+    f->in[0] = &f->x;
+    f->in[1] = &f->w;
+    f->in[2] = &f->scales;
+    f->out[0] = &f->y;
+    f->call = (qrn_kcall){
+        .args = &f->args, .in = f->in, .out = f->out, .n_in = 5, .n_out = 1, .n_tasks = 1};
+}
+
+static double run_matrices(floats *f, work *w, int8_t *packed, qrn_pool *pool) {
+    size_t of_one = (size_t)f->args.dense.depth * f->args.dense.cols;
+    uint16_t *scales = f->scales.data;
+    double t = now();
+    for (size_t i = 0; i < f->n; i++) {
+        f->w.data = packed + i * of_one * f->args.w_bits / 8;
+        f->scales.data = scales + i * of_one / BLOCK;
+        qrn_pool_run(pool, run_task, w, w->call.n_tasks);
+    }
+    f->scales.data = scales;
+    return now() - t;
+}
+
+static void time_floats(shape s, uint32_t bits, uint32_t rows, bool fp16, qrn_view *packed,
+                        qrn_pool *pool) {
+    floats f;
+    make_floats(&f, s, bits, rows, fp16);
+    const qrn_kernel *row =
+        qrn_kernel_select(&qrn_family_weight_only, QRN_DOMAIN_F32, &f.call, qrn_cpu_isa());
+    f.call.n_tasks = qrn_pool_threads(pool);
+    size_t scratch = row->scratch ? row->scratch(&f.call) : 0;
+    f.call.scratch = scratch ? bytes(scratch) : NULL;
+    work w = {row, f.call};
+    reading r = {.from = packed->data, .n_tasks = f.call.n_tasks};
+    double best = 1e9, read = 1e9, size = (double)f.n * s.depth * s.cols;
+    size *= bits / 8.0 + 2.0 / BLOCK;
+    for (int i = 0; i < ROUNDS; i++) {
+        double t = run_matrices(&f, &w, packed->data, pool);
+        best = t < best ? t : best;
+        r.streams = i % 2 ? 4 : 1;
+        read = seconds(pool, read_task, &r, read);
+    }
+    char what[48];
+    snprintf(what, sizeof what, "%sw%u %ux%u %u row%s", fp16 ? "f16" : "f32", bits, s.depth, s.cols,
+             rows, rows > 1 ? "s" : "");
+    print_line(row->name, what, best, size, read);
+    void *all[] = {f.x.data, f.y.data, f.scales.data, f.call.scratch};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        qrn_free(all[i]);
 }
 
 int main(int argc, char **argv) {
@@ -181,7 +267,12 @@ int main(int argc, char **argv) {
             time_form(&forms[i], rows, &packed, pool);
     for (uint32_t rows = 1; rows <= 16; rows *= 4)
         for (uint32_t bits = 8; bits >= 4; bits -= 4)
-            time_floats(bits, rows, &packed, pool);
+            time_floats((shape){DEPTH, WEIGHT_BYTES / DEPTH * 8 / bits}, bits, rows, false, &packed,
+                        pool);
+    for (uint32_t bits = 8; bits >= 4; bits -= 4)
+        for (size_t i = 0; i < sizeof small / sizeof *small; i++)
+            for (int fp16 = 0; fp16 < 2; fp16++)
+                time_floats(small[i], bits, 1, fp16, &packed, pool);
     qrn_free(packed.data);
     qrn_pool_release(pool);
     return 0;
