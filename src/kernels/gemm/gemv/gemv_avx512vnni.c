@@ -12,6 +12,13 @@
 #define INLINE static inline __attribute__((always_inline))
 #define PLANES QRN_GEMV_PLANES
 
+// Bytes of weights, and of scales, that are asked for before they are needed. A step of 8 elements
+// takes about 30 instructions: the CPU's window holds too few loads to keep the memory busy.
+// Measured on Zen 5 with 4-bit matrices of 576x576, into the second cache: 35 GB/s without, 37
+// with 4 KiB, 44 with 8 and 12 KiB, 42 with 16 KiB.
+#define AHEAD 8192
+#define SCALES_AHEAD 4096
+
 // --- rows
 
 // 16 integers, each with 128 added to each of its signed bytes, as n planes of two steps.
@@ -170,6 +177,20 @@ INLINE void load_offsets(const int8_t *offsets, const bool nibbles, __m512 o[2])
     o[1] = _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm256_extracti128_si256(v, 1)));
 }
 
+// Asks for the lines of a step, or of the scales of a run.
+INLINE void ask(const void *soon, const size_t bytes) {
+#pragma GCC unroll 4
+    for (size_t line = 0; line < bytes; line += 64)
+        __builtin_prefetch((const char *)soon + line, 0, 2);
+}
+
+INLINE void ask_scales(const qrn_gemv_panel *b, size_t at) {
+    if (b->fp16_scales)
+        ask((const char *)((const uint16_t *)b->scales + at) + SCALES_AHEAD, QRN_PANEL * 2);
+    else
+        ask((const char *)((const float *)b->scales + at) + SCALES_AHEAD, QRN_PANEL * 4);
+}
+
 // The sum of a run as a float.
 INLINE __m512 join_planes(const int planes, const bool whole, __m512i acc[PLANES][2], int v) {
     const __m512 next = _mm512_set1_ps(256.0f);
@@ -192,6 +213,7 @@ INLINE void end_run(const qrn_gemv_strip *t, const qrn_gemv_run *run, size_t at,
                     const int planes, const bool nibbles, const bool whole,
                     __m512i acc[][PLANES][2], __m512 total[][2]) {
     __m512 scale[2], offset[2];
+    ask_scales(&t->b, at * QRN_PANEL);
     load_scales(&t->b, at * QRN_PANEL, nibbles, scale);
     if (t->b.offsets)
         load_offsets(t->b.offsets + at * QRN_PANEL, nibbles, offset);
@@ -244,6 +266,7 @@ INLINE void tile(const qrn_gemv_strip *t, const qrn_gemv_rows *x, const int rows
                 _mm512_set1_epi32(run[(size_t)(i / planes) * t->runs].first[i % planes]);
         for (size_t k = k0; k < end; k += QRN_GEMV_STEP) {
             __m512i u[4];
+            ask(w + AHEAD, step_bytes);
             load_step(w, nibbles, u);
 #pragma GCC unroll 12
             for (int i = 0; i < rows * planes; i++) {
