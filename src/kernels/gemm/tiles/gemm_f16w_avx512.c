@@ -6,6 +6,7 @@
 #include <immintrin.h>
 
 #define TILE_ROWS 8
+#define AHEAD 8192 // bytes of weights asked for before they are needed
 
 static inline __m512 to_f32(const uint16_t *b, const bool wide_range) {
     __m256i h = _mm256_loadu_si256((const __m256i *)b);
@@ -32,6 +33,7 @@ static inline __attribute__((always_inline)) bool tile(const qrn_gemm_f32_strip 
         acc[r][1] = t->bias ? _mm512_maskz_loadu_ps(m1, t->bias + 16) : _mm512_setzero_ps();
     }
     for (size_t k = 0; k < t->length; k++, b += QRN_PANEL) {
+        _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T1);
         __m512 b0 = to_f32(b, wide_range), b1 = to_f32(b + 16, wide_range);
 #pragma GCC unroll 8
         for (int r = 0; r < rows; r++) {
