@@ -16,7 +16,8 @@
 #define VECS(cols) ((cols) / 16)                               // of 16 columns
 #define EIGHT(cols) ((cols) % 16 / 8)                          // and one of 8, with both planes
 #define EACH(planes, cols) ((planes)*VECS(cols) + EIGHT(cols)) // accumulators of a row
-#define AHEAD 2048 // bytes of weights that are asked for before they are needed
+#define AHEAD 2048       // bytes of weights that are asked for before they are needed
+#define ALONE_AHEAD 8192 // by one row: into the second cache
 
 // _mm512_dpbusd_epi32; around the intrinsic gcc 12 copies and spills every accumulator, which
 // halves the speed.
@@ -87,9 +88,13 @@ INLINE void dots(__m512i acc[ACCS], const uint8_t *a, size_t row_bytes, const in
     for (size_t s = 0; s < steps; s++) {
         __m512i w[3];
         b = weights(b, cols, nibbles, w);
-        if (rows > 1) { // with one row it is the memory that is late, whatever one asks for
+        if (rows > 1) {
             _mm_prefetch((const char *)b + AHEAD, _MM_HINT_T0);
             _mm_prefetch((const char *)b + AHEAD + 64, _MM_HINT_T0);
+        } else { // the memory is what limits one row
+            _mm_prefetch((const char *)b + ALONE_AHEAD, _MM_HINT_T1);
+            if (!nibbles)
+                _mm_prefetch((const char *)b + ALONE_AHEAD + 64, _MM_HINT_T1);
         }
 #pragma GCC unroll 24
         for (int i = 0; i < rows * planes; i++) {
