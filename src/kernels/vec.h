@@ -8,6 +8,7 @@
 //   qrn_vf_load/_store, and _load_n/_store_n for the first n lanes, 0 < n < QRN_VF: nothing else is
 //                     read or written, the other lanes are those of `rest`
 //   qrn_vf_load_fp16  QRN_VF numbers in IEEE fp16; qrn_vf_store_fp16 rounds to it, ties to even
+//   qrn_vf_load_u8    QRN_VF integers of 8 bits without a sign; qrn_vf_load_s8: with one
 //   qrn_vf_cut        the first n lanes, 0 in the others
 //   qrn_vf_fma        a * b + c, rounded once
 //   qrn_vf_abs        without sign; qrn_vf_sqrt: the square root

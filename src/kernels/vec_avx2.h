@@ -28,6 +28,12 @@ static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
 static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
     _mm_storeu_si128((__m128i *)p, _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
+static inline qrn_vf qrn_vf_load_u8(const uint8_t *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
+static inline qrn_vf qrn_vf_load_s8(const uint8_t *p) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p)));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm256_and_ps(v, _mm256_castsi256_ps(qrn_vf_first(n)));
 }

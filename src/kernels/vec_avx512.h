@@ -25,6 +25,12 @@ static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
 static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
     _mm256_storeu_si256((__m256i *)p, _mm512_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
 }
+static inline qrn_vf qrn_vf_load_u8(const uint8_t *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
+static inline qrn_vf qrn_vf_load_s8(const uint8_t *p) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p)));
+}
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     return _mm512_maskz_mov_ps(qrn_vf_first(n), v);
 }

@@ -7,6 +7,7 @@
 #include <arm_neon.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #define QRN_VF 4
 typedef float32x4_t qrn_vf;
@@ -26,6 +27,16 @@ static inline qrn_vf qrn_vf_load_fp16(const uint16_t *p) {
 }
 static inline void qrn_vf_store_fp16(uint16_t *p, qrn_vf v) {
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(v)));
+}
+static inline qrn_vf qrn_vf_load_u8(const uint8_t *p) {
+    uint32_t four;
+    memcpy(&four, p, sizeof four);
+    return vcvtq_f32_u32(vmovl_u16(vget_low_u16(vmovl_u8(vcreate_u8(four)))));
+}
+static inline qrn_vf qrn_vf_load_s8(const uint8_t *p) {
+    uint32_t four;
+    memcpy(&four, p, sizeof four);
+    return vcvtq_f32_s32(vmovl_s16(vget_low_s16(vmovl_s8(vcreate_s8(four)))));
 }
 static inline qrn_vf qrn_vf_cut(qrn_vf v, size_t n) {
     float lane[QRN_VF];

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // Attention: every row that this machine can run against the formula in double, on random shapes
-// and layouts, keys in one place and in two, f32 and fp16, all rules of rounding. Parts of a call
-// must add up to
-// the same bytes, however many there are. QUERN_TEST_SEED repeats a run.
+// and layouts, keys in one place and in two, f32, fp16 and bytes, all rules of rounding. Parts of a
+// call must add up to the same bytes, however many there are. QUERN_TEST_SEED repeats a run.
 #include "base/cpu.h"
 #include "base/fp16.h"
 #include "kernels/attention/attention.h"
@@ -53,6 +52,7 @@ static qrn_view make(size_t n) {
 typedef struct call {
     qrn_attention_args a;
     qrn_view views[QRN_ATT_IN], y;
+    qrn_quant quants[QRN_ATT_IN]; // of keys and values in bytes
     qrn_view *in[QRN_ATT_IN], *out[1];
     qrn_kcall k;
     bool large; // scores are, and so are their errors
@@ -77,6 +77,25 @@ static void to_fp16(qrn_view *v, bool huge) {
     v->dtype = QRN_DTYPE_F16;
 }
 
+// The same numbers in 8 bits, steps of about a hundredth.
+static void to_bytes(call *c, uint32_t operand) {
+    qrn_view *v = &c->views[operand];
+    bool with_sign = between(0, 1);
+    int32_t zero = (int32_t)between(0, 40) + (with_sign ? -20 : 108);
+    size_t n = qrn_view_count(v);
+    uint8_t *x = malloc(n);
+    assert_non_null(x);
+    for (size_t i = 0; i < n; i++) {
+        int32_t q = (int32_t)lround((double)((const float *)v->data)[i] * 100) + zero;
+        x[i] = (uint8_t)q;
+    }
+    free(v->data);
+    c->quants[operand] = (qrn_quant){.kind = QRN_QUANT_TENSOR, .scale = 0.0101f, .offset = -zero};
+    v->data = x;
+    v->dtype = with_sign ? QRN_DTYPE_SQ8 : QRN_DTYPE_UQ8;
+    v->quant = &c->quants[operand];
+}
+
 // Keys or values of a segment; keys of the second layout lie side by side.
 static void add_keys(call *c, uint32_t operand, uint32_t keys, uint32_t cols, bool side_by_side,
                      uint32_t *strides) {
@@ -84,8 +103,11 @@ static void add_keys(call *c, uint32_t operand, uint32_t keys, uint32_t cols, bo
     size_t dims[] = {between(0, 9) ? a->batch[0] : 0, a->batch[1], keys, cols};
     size_t swapped[] = {dims[0], dims[1], cols, keys};
     add_operand(c, operand, lay_out(4, side_by_side ? swapped : dims, 1, strides + 1));
-    if (between(0, 1))
+    uint32_t kind = between(0, 2);
+    if (kind == 1)
         to_fp16(&c->views[operand], a->rule == QRN_FP16_WIDE_RANGE && between(0, 9) == 0);
+    if (kind == 2)
+        to_bytes(c, operand);
     if (side_by_side) {
         uint32_t t = strides[QRN_ATT_KEY];
         strides[QRN_ATT_KEY] = strides[QRN_ATT_KEY_COL];
@@ -142,6 +164,11 @@ static void end(call *c) {
 
 static double load(const call *c, uint32_t operand, size_t at) {
     const qrn_view *v = &c->views[operand];
+    if (v->quant) // not rounded
+        return (double)v->quant->scale *
+               ((v->dtype == QRN_DTYPE_UQ8 ? ((const uint8_t *)v->data)[at]
+                                           : ((const int8_t *)v->data)[at]) +
+                v->quant->offset);
     float x = v->dtype == QRN_DTYPE_F16 ? qrn_f16_to_f32(((const uint16_t *)v->data)[at])
                                         : ((const float *)v->data)[at];
     return qrn_fp16_round((double)x, (qrn_fp16_rule)c->a.rule);

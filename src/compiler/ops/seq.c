@@ -244,22 +244,25 @@ static const char *check_segment(const qrn_kcall *k, uint32_t which) {
     return NULL;
 }
 
-// Floats; keys and values may be fp16.
-static bool has_attention_types(const qrn_kcall *k, qrn_domain domain) {
-    bool ok = domain == QRN_DOMAIN_F32 && k->out[0]->dtype == QRN_DTYPE_F32 && k->n_out == 1;
-    for (uint32_t i = 0; i < k->n_in && ok; i++)
-        if (k->in[i])
-            ok = k->in[i]->dtype == QRN_DTYPE_F32 ||
-                 (k->in[i]->dtype == QRN_DTYPE_F16 && i >= QRN_ATT_K && i <= QRN_ATT_MORE_V);
-    return ok;
-}
-
 // Quantized values of 8 or 16 bits with one scale, whose reals are those of requant.h and
 // element_io.h alike.
 static bool is_attention_q(const qrn_view *v) {
     return v && qrn_io_supports(v) && qrn_dtype_is_fixed(v->dtype) && v->quant->shift == 0.0f &&
            v->quant->offset >= -QRN_REQUANT_OFFSET_MAX &&
            v->quant->offset <= QRN_REQUANT_OFFSET_MAX;
+}
+
+// Floats; keys and values may be fp16, or quantized values of 8 bits.
+static bool has_attention_types(const qrn_kcall *k, qrn_domain domain) {
+    bool ok = domain == QRN_DOMAIN_F32 && k->out[0]->dtype == QRN_DTYPE_F32 && k->n_out == 1;
+    for (uint32_t i = 0; i < k->n_in && ok; i++) {
+        const qrn_view *v = k->in[i];
+        bool keys = i >= QRN_ATT_K && i <= QRN_ATT_MORE_V;
+        if (v)
+            ok = v->dtype == QRN_DTYPE_F32 || (v->dtype == QRN_DTYPE_F16 && keys) ||
+                 (keys && is_attention_q(v) && qrn_view_elem(v) == 1);
+    }
+    return ok;
 }
 
 #define MAX_SUM (1 << 24) // products: 2^36 each, and their sum fits 64 bits
@@ -300,7 +303,7 @@ static const char *check_attention(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *mask = qrn_chk_in(k, QRN_ATT_MASK);
     QRN_NEED(qrn_chk_all_dense(k), "an operand is sparse");
     QRN_NEED(domain == QRN_DOMAIN_RAW || has_attention_types(k, domain),
-             "an operand is not a float32, nor keys in float16");
+             "an operand is not a float32, nor keys in float16 or 8 bits");
     QRN_NEED(a->batch[0] && a->batch[1] && a->rows[0] && a->rows[1] && a->keys[0] && a->depth &&
                  a->width,
              "a size is 0");

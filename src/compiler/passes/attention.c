@@ -485,7 +485,7 @@ static qrn_strided_value see(const finder *f, look how, qrn_val v) {
     qrn_strider w = {.lo = f->lo,
                      .uses = f->uses,
                      .through_joins = how <= BEHIND_JOINS,
-                     .through_fp16 = how == AT_CACHES};
+                     .through_types = how == AT_CACHES};
     return how == AT_OPERANDS ? qrn_strided_itself(f->lo->cg, v) : qrn_strided_of(&w, v);
 }
 

@@ -231,15 +231,23 @@ static bool through_concat(const qrn_strider *w, const qrn_cstep *s, uint32_t wa
     return true;
 }
 
-// Does the step round floats as those are rounded who read them, or make floats of fp16?
+// Quantized values of 8 bits with one scale, which attention reads as they are.
+static bool is_byte(const qrn_cvalue *v) {
+    return (v->dtype == QRN_DTYPE_UQ8 || v->dtype == QRN_DTYPE_SQ8) &&
+           v->quant.kind == QRN_QUANT_TENSOR && v->quant.shift == 0.0f &&
+           (v->quant.bits == 0 || v->quant.bits == 8);
+}
+
+// Does the step round floats as those are rounded who read them, or make floats of fp16 or bytes?
 static bool is_rounding(const qrn_strider *w, const qrn_cstep *s) {
     const qrn_compiled *p = w->lo->cg;
     const qrn_cvalue *x = &p->values[s->in[0]], *y = &p->values[s->out[0]];
-    bool from_fp16 = w->through_fp16 && x->dtype == QRN_DTYPE_F16;
-    if (y->dtype != QRN_DTYPE_F32 || (x->dtype != QRN_DTYPE_F32 && !from_fp16))
+    bool from_fp16 = w->through_types && x->dtype == QRN_DTYPE_F16;
+    bool from_bytes = w->through_types && s->op == &qrn_cop_convert && is_byte(x);
+    if (y->dtype != QRN_DTYPE_F32 || (x->dtype != QRN_DTYPE_F32 && !from_fp16 && !from_bytes))
         return false;
     if (s->op == &qrn_cop_convert || s->op == &qrn_cop_cast)
-        return w->through_fp16;
+        return w->through_types;
     return s->op == &qrn_cop_round_fp16 && s->in[0] != s->out[0] &&
            ((const qrn_round_fp16_args *)s->args)->rule == p->half;
 }

@@ -40,7 +40,7 @@ typedef struct qrn_strider {
     const qrn_lowering *lo;
     const qrn_use *uses;
     bool through_joins; // look behind a Concat of two
-    bool through_fp16;  // look behind conversions of fp16 to f32: a part may be fp16
+    bool through_types; // look behind conversions to f32: a part may be fp16, or bytes with a scale
 } qrn_strider;
 
 // The value as it is.

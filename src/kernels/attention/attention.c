@@ -13,6 +13,12 @@ static double rounded(const qrn_attention_args *a, double x) {
 }
 
 static double element(const qrn_attention_args *a, const qrn_view *v, size_t at) {
+    qrn_att_kind kind = qrn_att_kind_of(v);
+    if (qrn_att_is_fixed(kind)) {
+        int32_t q =
+            kind == QRN_ATT_U8 ? ((const uint8_t *)v->data)[at] : ((const int8_t *)v->data)[at];
+        return (double)v->quant->scale * (q + v->quant->offset);
+    }
     float x = v->dtype == QRN_DTYPE_F16 ? qrn_f16_to_f32(((const uint16_t *)v->data)[at])
                                         : ((const float *)v->data)[at];
     return rounded(a, (double)x);

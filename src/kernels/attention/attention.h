@@ -13,8 +13,8 @@
 //           out: x with its first R channels of each head rotated in pairs
 //   attention  in: q, k, v, further k and v or NULL, mask or NULL; out: y. All are read and written
 //           with strides, so that queries, caches and results may lie in any order, and keys may
-//           lie in two places: a cache and what is new. Keys and values are f32 or fp16, the other
-//           operands f32. For each row of queries
+//           lie in two places: a cache and what is new. Keys and values are f32, fp16 or quantized
+//           values of 8 bits with one scale, the other operands f32. For each row of queries
 //             s[j] = scale * sum_d q[d] * k[j,d] + mask[j],   y = sum_j e^(s[j] - max s) * v[j] /
 //             sum
 //           `causal`: query i of n sees the keys up to all - n + i. A row without keys, or with
@@ -22,7 +22,8 @@
 //           mask of -infinity, or what a rule without infinities makes of it (-65504, in the wide
 //           range -131008), has the weight 0 whatever its score and need not be read. With an fp16
 //           rule operands are rounded as they are read, and the sum, its product with the scale,
-//           the score and the result are rounded; weights are not.
+//           the score and the result are rounded; weights are not, and neither are the reals of
+//           quantized keys and values: their scale is applied to sums.
 //           RAW: all are quantized values of 8 or 16 bits with one scale, those of both places of
 //           keys with the same. y is to the bit what matmul, sum with the mask, softmax and matmul
 //           make one after the other; out[1..4] have the encodings of what is between, and their

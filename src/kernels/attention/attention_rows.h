@@ -59,11 +59,25 @@ static inline float qrn_att_least(const qrn_attention_args *a) {
                                           : -INFINITY;
 }
 
-// Keys or values in one place: floats, or fp16.
+typedef enum qrn_att_kind { QRN_ATT_F32, QRN_ATT_F16, QRN_ATT_U8, QRN_ATT_S8 } qrn_att_kind;
+
+static inline qrn_att_kind qrn_att_kind_of(const qrn_view *v) {
+    return v->dtype == QRN_DTYPE_F16   ? QRN_ATT_F16
+           : v->dtype == QRN_DTYPE_UQ8 ? QRN_ATT_U8
+           : v->dtype == QRN_DTYPE_SQ8 ? QRN_ATT_S8
+                                       : QRN_ATT_F32;
+}
+static inline bool qrn_att_is_fixed(qrn_att_kind kind) { return kind >= QRN_ATT_U8; }
+static inline size_t qrn_att_bytes(qrn_att_kind kind) {
+    return kind == QRN_ATT_F32 ? sizeof(float) : kind == QRN_ATT_F16 ? sizeof(uint16_t) : 1;
+}
+
+// Keys or values in one place: scale * (element + offset), of floats 1 and 0.
 typedef struct qrn_att_matrix {
     const void *data; // its first element
     const uint32_t *strides;
-    bool fp16;
+    qrn_att_kind kind;
+    float scale, offset;
 } qrn_att_matrix;
 
 // Keys and values in one place.
@@ -75,10 +89,14 @@ typedef struct qrn_att_segment {
 static inline qrn_att_matrix qrn_att_matrix_of(const qrn_kcall *k, uint32_t operand,
                                                const uint32_t *strides, size_t batch) {
     const qrn_view *v = k->in[operand];
-    bool fp16 = v->dtype == QRN_DTYPE_F16;
+    qrn_att_kind kind = qrn_att_kind_of(v);
+    bool fixed = qrn_att_is_fixed(kind);
     size_t at = qrn_att_batch_at(k->args, strides, batch);
-    const char *data = v->data;
-    return (qrn_att_matrix){data + at * (fp16 ? sizeof(uint16_t) : sizeof(float)), strides, fp16};
+    return (qrn_att_matrix){.data = (const char *)v->data + at * qrn_att_bytes(kind),
+                            .strides = strides,
+                            .kind = kind,
+                            .scale = fixed ? v->quant->scale : 1.0f,
+                            .offset = fixed ? (float)v->quant->offset : 0.0f};
 }
 
 static inline qrn_att_segment qrn_att_segment_of(const qrn_kcall *k, uint32_t which, size_t batch) {
