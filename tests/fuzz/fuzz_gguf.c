@@ -95,9 +95,9 @@ static bool swallow(void *ctx, const void *data, size_t n) {
     return true;
 }
 
-static void make_graph(const ql_llama *m, const ql_weights *w) {
+static void make_graph(const ql_llama *m, const ql_weights *w, const ql_state *states) {
     ox_writer out = {0};
-    const ql_graph_form form = {"decode", 1, 7, false, "w"};
+    const ql_graph_form form = {"decode", 1, 7, false, "w", states};
     if (ql_llama_graph(m, w, &form, &out) != QRN_OK || !out.n)
         broken("a graph that is not written");
     ox_writer_free(&out);
@@ -118,7 +118,13 @@ static void import_model(const ql_gguf *g, qrn_arena *arena) {
         if (ql_weights_write(&m, (ql_weight_form)form, &sink, arena, &w) == QRN_OK) {
             if (written != w.bytes || written > ql_weights_bytes(&m, (ql_weight_form)form))
                 broken("weights of another size than was said");
-            make_graph(&m, &w);
+            ql_state *states = qrn_arena_alloc(arena, 2 * m.layers * sizeof *states);
+            if (!states)
+                broken("no memory for encodings");
+            for (uint32_t i = 0; i < 2 * m.layers; i++)
+                states[i] = (ql_state){0.1f, (uint8_t)i};
+            make_graph(&m, &w, NULL);
+            make_graph(&m, &w, states);
             n_imported++;
         }
         qrn_strmap_clear(&w.by_name);

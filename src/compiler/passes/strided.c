@@ -243,7 +243,7 @@ static bool is_rounding(const qrn_strider *w, const qrn_cstep *s) {
     const qrn_compiled *p = w->lo->cg;
     const qrn_cvalue *x = &p->values[s->in[0]], *y = &p->values[s->out[0]];
     bool from_fp16 = w->through_types && x->dtype == QRN_DTYPE_F16;
-    bool from_bytes = w->through_types && s->op == &qrn_cop_convert && is_byte(x);
+    bool from_bytes = w->through_types && s->op != &qrn_cop_cast && is_byte(x);
     if (y->dtype != QRN_DTYPE_F32 || (x->dtype != QRN_DTYPE_F32 && !from_fp16 && !from_bytes))
         return false;
     if (s->op == &qrn_cop_convert || s->op == &qrn_cop_cast)

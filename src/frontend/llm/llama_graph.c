@@ -239,10 +239,40 @@ static const char *rotate(builder *b, const char *x, const char *out) {
     return node(b, "Add", out, straight, across);
 }
 
+static const char *node_of_3(builder *b, const char *op, const char *out, const char *x,
+                             const char *y, const char *z) {
+    ox_writer n = {0};
+    begin_node(&n, op, out, (const char *[]){x, y, z, NULL});
+    ox_put_message(&b->graph, PB_GRAPH_NODE, &n);
+    return out;
+}
+
+static const char *restored_state(builder *b, uint32_t i, const char *c, const char *x) {
+    return node_of_3(b, "DequantizeLinear", name_of(b, "%s.float", x), x,
+                     name_of(b, "blk.%u.%s.scale", i, c), name_of(b, "blk.%u.%s.zero", i, c));
+}
+
+// What the caller appends to its cache. Quantized rows are read back, so that a token sees itself
+// as later ones see it.
+static const char *new_state(builder *b, uint32_t i, const char *c, const char *x) {
+    const char *out = name_of(b, "new_%s_%u", c, i);
+    if (!b->f->states)
+        return x; // it has that name
+    const ql_state *s = &b->f->states[2 * i + (*c == 'v')];
+    const char *scale = real(b, name_of(b, "blk.%u.%s.scale", i, c), (double)s->scale);
+    const char *zero = name_of(b, "blk.%u.%s.zero", i, c);
+    ox_put_constant(&b->graph,
+                    &(ox_new_constant){.name = zero, .type = OX_U8, .data = &s->zero, .bytes = 1});
+    node_of_3(b, "QuantizeLinear", out, x, scale, zero);
+    return restored_state(b, i, c, out);
+}
+
 static const char *with_past(builder *b, uint32_t i, const char *c, const char *fresh) {
     if (!b->f->past)
         return fresh;
     const char *past = name_of(b, "past_%s_%u", c, i);
+    if (b->past_type == OX_U8)
+        past = restored_state(b, i, c, past);
     if (b->past_type == OX_F16)
         past = node_int(b, "Cast", name_of(b, "%s.float", past), past, NULL, "to", OX_F32);
     return node_int(b, "Concat", name_of(b, "blk.%u.all_%s", i, c), past, fresh, "axis", 2);
@@ -271,10 +301,12 @@ static const char *attention(builder *b, uint32_t i, const char *x) {
     const char *k = linear(b, &l->k, x, name_of(b, "%sattn_k", p));
     const char *v = linear(b, &l->v, x, name_of(b, "%sattn_v", p));
     q = rotate(b, heads(b, q, "shape.q", name_of(b, "%sq", p)), name_of(b, "%sq.rotated", p));
-    k = rotate(b, heads(b, k, "shape.kv", name_of(b, "%sk", p)), name_of(b, "new_k_%u", i));
-    v = heads(b, v, "shape.kv", name_of(b, "new_v_%u", i));
-    k = with_past(b, i, "k", k);
-    v = with_past(b, i, "v", v);
+    bool rounds = b->f->states != NULL;
+    k = rotate(b, heads(b, k, "shape.kv", name_of(b, "%sk", p)),
+               rounds ? name_of(b, "%sk.rotated", p) : name_of(b, "new_k_%u", i));
+    v = heads(b, v, "shape.kv", rounds ? name_of(b, "%sv", p) : name_of(b, "new_v_%u", i));
+    k = with_past(b, i, "k", new_state(b, i, "k", k));
+    v = with_past(b, i, "v", new_state(b, i, "v", v));
     q = node(b, "Reshape", name_of(b, "%sq.groups", p), q, "shape.groups");
     k = transpose(b, name_of(b, "%sk.transposed", p), k, last_two, 4);
     const char *scores = node(b, "MatMul", name_of(b, "%sqk", p), q, k);
@@ -357,7 +389,8 @@ static void put_ports(builder *b) {
         if (p)
             ox_put_value(g, PB_GRAPH_INPUT, name_of(b, "past_%s_%u", kv, i / 2), b->past_type, 4,
                          past);
-        ox_put_value(g, PB_GRAPH_OUTPUT, name_of(b, "new_%s_%u", kv, i / 2), OX_F32, 4, fresh);
+        ox_put_value(g, PB_GRAPH_OUTPUT, name_of(b, "new_%s_%u", kv, i / 2),
+                     b->f->states ? OX_U8 : OX_F32, 4, fresh);
     }
 }
 
@@ -380,7 +413,9 @@ qrn_status ql_llama_graph(const ql_llama *m, const ql_weights *w, const ql_graph
     builder b = {.m = m, .w = w, .f = f, .rows = f->tokens, .arena = qrn_arena_create()};
     if (!b.arena)
         return QRN_FAIL(QRN_E_MEM, "graph '%s': no memory", f->name);
-    b.past_type = stored(&b, m->layer[0].q.weight)->type == OX_F32 ? OX_F32 : OX_F16;
+    b.past_type = f->states                                          ? OX_U8
+                  : stored(&b, m->layer[0].q.weight)->type == OX_F32 ? OX_F32
+                                                                     : OX_F16;
     put_ports(&b);
     put_constants(&b);
     put_nodes(&b);

@@ -4,6 +4,7 @@
 // of weights, with tokenizer and configuration as Hugging Face lays them out.
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
+#include "tools/quern/import_states.h"
 #include "tools/quern/report.h"
 
 #include "base/mem.h"
@@ -25,8 +26,8 @@
 
 typedef struct import_options {
     qt_backend_options backend; // of --compile
-    const char *output, *weights, *logits;
-    uint64_t context, prefill, layers;
+    const char *output, *weights, *logits, *text;
+    uint64_t context, prefill, layers, state_bits;
     bool chunks, compile, force;
 } import_options;
 
@@ -43,6 +44,11 @@ static const qt_flag flags[] = {
      "prompt tokens per execution (default: 128)"},
     {"logits", 0, QT_CHOICE, "WHICH", AT(logits), "last|all",
      "logits of prompts: of the last token, or of all, e.g. for perplexity (default: last)"},
+    {"state-bits", 0, QT_COUNT, "N", AT(state_bits), NULL,
+     "bits of KV caches: 8, with --text, or those of floats: 16, or 32 with fp32 weights "
+     "(default)"},
+    {"text", 0, QT_FILE, "FILE", AT(text), NULL,
+     "text that the ranges of 8-bit caches are measured with"},
     {"chunks", 0, QT_BOOL, NULL, AT(chunks), NULL,
      "also write a graph that continues a long prompt"},
     {"layers", 0, QT_COUNT, "N", AT(layers), NULL,
@@ -61,8 +67,9 @@ typedef struct job {
     uint32_t context, prefill;
     ql_weights weights;
     qrn_arena *arena;
-    ql_graph_form graphs[3];
+    ql_graph_form graphs[3]; // the first one is the prefill
     size_t n_graphs;
+    ql_state *states;                  // of --state-bits 8, in the arena
     char written[MAX_FILES][PATH_MAX]; // by this run
     size_t n_written;
 } job;
@@ -75,6 +82,14 @@ static int refused(void) {
 static int check_options(const import_options *o) {
     if (!o->output) {
         qt_error("no output: use --output DIR");
+        return QT_EXIT_USAGE;
+    }
+    if (o->state_bits && o->state_bits != 8 && o->state_bits != 16 && o->state_bits != 32) {
+        qt_error("--state-bits %llu: 8, 16 or 32 are allowed", (unsigned long long)o->state_bits);
+        return QT_EXIT_USAGE;
+    }
+    if ((o->state_bits == 8) != (o->text != NULL)) {
+        qt_error("--state-bits 8 and --text FILE need each other: the text gives the ranges");
         return QT_EXIT_USAGE;
     }
     const qt_backend_options *b = &o->backend;
@@ -145,11 +160,11 @@ static void choose_forms(job *j) {
         if (strcmp(o->weights, words[i]) == 0)
             j->form = (ql_weight_form)i;
     bool last = !o->logits || strcmp(o->logits, "last") == 0;
-    j->graphs[j->n_graphs++] = (ql_graph_form){"prefill", prefill, 0, last, WEIGHTS};
+    j->graphs[j->n_graphs++] = (ql_graph_form){"prefill", prefill, 0, last, WEIGHTS, NULL};
     if (o->chunks)
         j->graphs[j->n_graphs++] =
-            (ql_graph_form){"chunk", prefill, context - prefill, last, WEIGHTS};
-    j->graphs[j->n_graphs++] = (ql_graph_form){"decode", 1, context - 1, false, WEIGHTS};
+            (ql_graph_form){"chunk", prefill, context - prefill, last, WEIGHTS, NULL};
+    j->graphs[j->n_graphs++] = (ql_graph_form){"decode", 1, context - 1, false, WEIGHTS, NULL};
 }
 
 // DIR/name into the list of written files; NULL after a message.
@@ -220,22 +235,35 @@ static int write_weights(job *j) {
     return ended && !full ? QT_EXIT_OK : QT_EXIT_FAILURE;
 }
 
+static int write_graph(job *j, const ql_graph_form *form, const char *path) {
+    ox_writer w = {0};
+    qrn_status s = ql_llama_graph(&j->model, &j->weights, form, &w);
+    const qt_part whole = {w.data, w.n};
+    bool ok = s == QRN_OK && qt_write_file(path, &whole, 1);
+    ox_writer_free(&w);
+    if (s != QRN_OK)
+        return refused();
+    return ok ? QT_EXIT_OK : QT_EXIT_FAILURE;
+}
+
 static int write_graphs(job *j) {
-    for (size_t i = 0; i < j->n_graphs; i++) {
-        ox_writer w = {0};
+    int code = QT_EXIT_OK;
+    for (size_t i = 0; i < j->n_graphs && code == QT_EXIT_OK; i++) {
+        ql_graph_form *form = &j->graphs[i];
         char name[32];
-        snprintf(name, sizeof name, "%s.onnx", j->graphs[i].name);
+        snprintf(name, sizeof name, "%s.onnx", form->name);
         const char *path = new_path(j, name);
-        qrn_status s = ql_llama_graph(&j->model, &j->weights, &j->graphs[i], &w);
-        const qt_part whole = {w.data, w.n};
-        bool ok = path && s == QRN_OK && qt_write_file(path, &whole, 1);
-        ox_writer_free(&w);
-        if (s != QRN_OK)
-            return refused();
-        if (!ok)
-            return QT_EXIT_FAILURE;
+        code = path ? QT_EXIT_OK : QT_EXIT_FAILURE;
+        if (i == 0 && code == QT_EXIT_OK && j->states) { // as floats, for the ranges
+            code = write_graph(j, form, path);
+            if (code == QT_EXIT_OK)
+                code = qt_import_states(path, j->opt->text, j->model.layers, j->states);
+        }
+        form->states = j->states;
+        if (code == QT_EXIT_OK)
+            code = write_graph(j, form, path);
     }
-    return QT_EXIT_OK;
+    return code;
 }
 
 // The texts are made before anything is written: a tokenizer that is not supported ends the import.
@@ -308,13 +336,18 @@ static int import(job *j, const char *path, texts *t) {
     if (code != QT_EXIT_OK)
         return code;
     choose_forms(j);
+    if (j->opt->state_bits == 8) {
+        j->states = qrn_arena_alloc(j->arena, 2 * j->model.layers * sizeof *j->states);
+        if (!j->states)
+            return qt_no_memory();
+    }
     code = check_folder(j);
     if (code == QT_EXIT_OK)
         code = write_weights(j);
     if (code == QT_EXIT_OK)
-        code = write_graphs(j);
-    if (code == QT_EXIT_OK)
         code = write_texts(j, t);
+    if (code == QT_EXIT_OK)
+        code = write_graphs(j);
     for (size_t i = 0; i < j->n_written && code != QT_EXIT_OK; i++)
         unlink(j->written[i]); // a part of a model is none
     if (code == QT_EXIT_OK)

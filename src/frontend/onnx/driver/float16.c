@@ -75,6 +75,20 @@ qrn_status ox_check_quantizing(ox_import *im, const ox_node *n, int from, int to
     return QRN_OK;
 }
 
+#define FLOAT16_BITS 11 // of the significand
+
+// A tie is an odd number of half steps. Where the odd part of the scale has more bits than float16,
+// so has its product with an odd number: no float16 is one, and QNN's Quantize, which rounds ties
+// up, gives the quantized values of ONNX.
+bool ox_quantizes_alike(const ox_import *im, const ox_val *x, int to, const ox_enc *enc) {
+    int exponent;
+    if (!is_fp16(im) || !x->made || x->type == OX_I32 || ox_type_bits(to) != 8 || !enc ||
+        enc->n != 1 || enc->block)
+        return false;
+    float odd = frexpf(enc->scales[0], &exponent) * (float)(1 << FLOAT16_BITS);
+    return odd != truncf(odd);
+}
+
 qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type) {
     unsigned bits = ox_type_bits(type);
     if (!is_fp16(im) || bits <= 8)

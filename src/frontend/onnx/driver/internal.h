@@ -156,6 +156,8 @@ qrn_status ox_check_fp16(ox_import *im, const ox_node *n); // an op
 // A formula that quantizes values of type `from` to type `to`; enc NULL: computed.
 qrn_status ox_check_quantizing(ox_import *im, const ox_node *n, int from, int to,
                                const ox_enc *enc);
+// Does QNN's Quantize give the quantized values of ONNX to the bit? A formula is not needed then.
+bool ox_quantizes_alike(const ox_import *im, const ox_val *x, int to, const ox_enc *enc);
 // A formula that dequantizes values of this type.
 qrn_status ox_check_dequantizing(ox_import *im, const ox_node *n, int type);
 // An op that was computed in float between quantized values; `unit`: it could have been a quantized

@@ -279,7 +279,7 @@ qrn_status ox_import_quantize(ox_import *im, const ox_node *n) {
         y->transposed = x->quantized->transposed;
         return QRN_OK;
     }
-    if (!enc || (shows_quantized(im, y) && !requantize))
+    if (!enc || (shows_quantized(im, y) && !requantize && !ox_quantizes_alike(im, x, type, y->enc)))
         return quantize_by_formula(im, n, x, y);
     ox_layout layout = y->enc->block ? OX_ONNX : ox_layout_of(im, n);
     qc_tensor *in, *out;
