@@ -118,6 +118,13 @@ static bool is_few(const qrn_kcall *k) {
     return is_vectorizable(k->args) && qrn_att_rows(k->args) <= QRN_ATT_FEW;
 }
 
+static bool is_few_with_bytes(const qrn_kcall *k) {
+    bool bytes = false;
+    for (uint32_t i = QRN_ATT_K; i <= QRN_ATT_MORE_V && i < k->n_in; i++)
+        bytes |= k->in[i] && qrn_att_is_fixed(qrn_att_kind_of(k->in[i]));
+    return bytes && is_few(k);
+}
+
 static bool is_many(const qrn_kcall *k) {
     for (uint32_t i = 0; i < k->n_in; i++)
         if (k->in[i] && k->in[i]->dtype != QRN_DTYPE_F32)
@@ -139,8 +146,8 @@ size_t qrn_attention_few_scratch(const qrn_kcall *k) {
 }
 
 // clang-format off
-#define FEW(isa, ISA)                                                                              \
-    {.name = "attention_few_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = is_few,       \
+#define FEW(isa, ISA, when)                                                                        \
+    {.name = "attention_few_" #isa, .domain = QRN_DOMAIN_F32, .needs = ISA, .works = when,         \
      .fn = qrn_attention_few_##isa, .tasks = qrn_attention_few_tasks,                              \
      .scratch = qrn_attention_few_scratch, .counts = true}
 #define MANY(isa, ISA)                                                                             \
@@ -154,15 +161,16 @@ size_t qrn_attention_few_scratch(const qrn_kcall *k) {
 
 static const qrn_kernel attention_rows[] = {
 #ifdef __x86_64__
-    FEW(avx512, QRN_ISA_AVX512),
-    FEW(avx2, QRN_ISA_AVX2),
+    FEW(avx512vnni, QRN_ISA_AVX512VNNI, is_few_with_bytes),
+    FEW(avx512, QRN_ISA_AVX512, is_few),
+    FEW(avx2, QRN_ISA_AVX2, is_few),
     MANY(avx512, QRN_ISA_AVX512),
     MANY(avx2, QRN_ISA_AVX2),
     QUANTIZED(avx512vnni, QRN_ISA_AVX512VNNI),
     QUANTIZED(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
-    FEW(neon, QRN_ISA_NEON),
+    FEW(neon, QRN_ISA_NEON, is_few),
     MANY(neon, QRN_ISA_NEON),
     QUANTIZED(neon, QRN_ISA_NEON),
 #endif

@@ -129,6 +129,7 @@ extern const qrn_att_vectors qrn_att_vectors_avx2, qrn_att_vectors_avx512, qrn_a
 // joins the parts.
 qrn_status qrn_attention_few_avx2(const qrn_kcall *k);
 qrn_status qrn_attention_few_avx512(const qrn_kcall *k);
+qrn_status qrn_attention_few_avx512vnni(const qrn_kcall *k); // keys or values of 8 bits
 qrn_status qrn_attention_few_neon(const qrn_kcall *k);
 size_t qrn_attention_few_scratch(const qrn_kcall *k);
 uint32_t qrn_attention_few_tasks(const qrn_kcall *k, uint32_t n_threads);
