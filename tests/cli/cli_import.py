@@ -132,6 +132,50 @@ def test_caches_are_float16_where_weights_are_short(tmp_path, run):
     assert decibel(chunk["logits"][0, :len(IDS) - T], want[T:]) > 60
 
 
+TEXT = "The quick brown fox jumps over the lazy dog, and 12 others sleep. " * 8
+
+
+def as_bytes(model, name, x):
+    """x as the cache `name` stores it, by the constants of its DequantizeLinear."""
+    node = next(n for n in model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] == name)
+    at = {t.name: t for t in model.graph.initializer}
+    scale, zero = (numpy_helper.to_array(at[i]).item() for i in node.input[1:])
+    return np.clip(np.round(x / scale) + zero, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize("flags", [(), ("--soc", "SM8750"), ("-t", "2")])
+@pytest.mark.parametrize("form", ["fp32", "fp16", "w8", "w4"])
+def test_caches_of_8_bits_have_the_ranges_of_a_text(tmp_path, form, flags):
+    net = TinyLlama()
+    (tmp_path / "text").write_text(TEXT)
+    m, _ = convert(tmp_path, net.gguf(), "--weights", form, "--chunks", "--state-bits", 8, "--text",
+                   tmp_path / "text")
+    want, ks, vs = net.forward(IDS)
+    k, v = [apart(net, x[:, :T]) for x in ks], [x[:, :T] for x in vs]
+    for name, ids, p in (("decode", IDS[T:T + 1], CONTEXT - 1),
+                         ("chunk", np.r_[IDS[T:], 0, 0], CONTEXT - T)):
+        model = onnx.load(m / f"{name}.onnx", load_external_data=False)
+        x = feeds(net, ids, k, v, p)
+        for past in [n for n in x if n.startswith("past_")]:
+            x[past] = as_bytes(model, past, x[past])
+        got, other = by_quern(m / f"{name}.onnx", x, *flags), by_onnxruntime(m / f"{name}.onnx", x)
+        n = min(len(ids), len(IDS) - T)
+        assert got["new_k_1"].dtype == np.uint8
+        assert decibel(got["logits"][0, :n], other["logits"][0, :n]) > (40 if flags else 60)
+        assert decibel(got["logits"][0, :n], want[T:T + n]) > (12 if form == "w4" else 20)
+
+
+@pytest.mark.parametrize("text", [None, b"", b"\xff\xfe\x00"])
+def test_a_text_without_a_window_leaves_nothing(tmp_path, text):
+    (tmp_path / "model.gguf").write_bytes(TinyLlama().gguf().bytes())
+    if text is not None:
+        (tmp_path / "text").write_bytes(text)
+    done = quern("import", tmp_path / "model.gguf", "-o", tmp_path / "m", "-p", T, "-c", CONTEXT,
+                 "--state-bits", 8, "--text", tmp_path / "text")
+    assert done.returncode not in (0, USAGE) and "text" in done.stderr
+    assert not list((tmp_path / "m").glob("*"))
+
+
 @pytest.mark.parametrize("form,least", [("fp16", 60), ("w8", 35), ("w4", 14)])
 @pytest.mark.parametrize("flags", [(), ("--soc", "SM8750")])
 def test_short_weights_are_near_and_the_same_in_onnxruntime(tmp_path, form, least, flags):
@@ -407,7 +451,9 @@ def test_scaled_positions_of_llama_3_are_written_and_others_rejected(tmp_path):
 @pytest.mark.parametrize("flags,says", [
     (("-p", "1"), "--prefill"), (("-p", "20", "-c", "20"), "--context"),
     (("-c", "300"), "256 positions"), (("--layers", "3"), "3 layers are wanted of 2"),
-    (("--soc", "SM8750"), "--compile"), (("--compile",), "--soc")])
+    (("--soc", "SM8750"), "--compile"), (("--compile",), "--soc"),
+    (("--state-bits", "8"), "--text"), (("--text", "model.gguf"), "--state-bits"),
+    (("--state-bits", "16"), "expected 8"), (("--state-bits", "-8"), "--state-bits")])
 def test_wrong_options_are_rejected(tmp_path, flags, says):
     (tmp_path / "model.gguf").write_bytes(TinyLlama().gguf().bytes())
     args = ("import", tmp_path / "model.gguf", "-o", tmp_path / "m", *flags)

@@ -45,8 +45,7 @@ static const qt_flag flags[] = {
     {"logits", 0, QT_CHOICE, "WHICH", AT(logits), "last|all",
      "logits of prompts: of the last token, or of all, e.g. for perplexity (default: last)"},
     {"state-bits", 0, QT_COUNT, "N", AT(state_bits), NULL,
-     "bits of KV caches: 8, with --text, or those of floats: 16, or 32 with fp32 weights "
-     "(default)"},
+     "bits of KV caches: 8, with --text (default: floats, 16 bits, or 32 with fp32 weights)"},
     {"text", 0, QT_FILE, "FILE", AT(text), NULL,
      "text that the ranges of 8-bit caches are measured with"},
     {"chunks", 0, QT_BOOL, NULL, AT(chunks), NULL,
@@ -84,8 +83,9 @@ static int check_options(const import_options *o) {
         qt_error("no output: use --output DIR");
         return QT_EXIT_USAGE;
     }
-    if (o->state_bits && o->state_bits != 8 && o->state_bits != 16 && o->state_bits != 32) {
-        qt_error("--state-bits %llu: 8, 16 or 32 are allowed", (unsigned long long)o->state_bits);
+    if (o->state_bits && o->state_bits != 8) {
+        qt_error("--state-bits %llu: expected 8; without it caches are floats",
+                 (unsigned long long)o->state_bits);
         return QT_EXIT_USAGE;
     }
     if ((o->state_bits == 8) != (o->text != NULL)) {
