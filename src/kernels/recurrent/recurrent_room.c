@@ -8,25 +8,12 @@
 #define VECTORS 32
 #define GEMM_VECTORS 112
 
-static size_t wanted_vectors(const qrn_fast_layer *l) {
-    return qrn_fast_packs(l) ? GEMM_VECTORS : VECTORS;
-}
-
-// Steps whose products with x fill that many vectors.
-static size_t steps_of(const qrn_fast_layer *l, size_t rows) {
-    size_t n = wanted_vectors(l), steps = rows < n ? n / (rows ? rows : 1) : 1;
-    return steps < l->s.n_steps ? steps : l->s.n_steps;
-}
-
-static size_t vectors_of(const qrn_fast_layer *l) {
-    size_t n = wanted_vectors(l);
-    return l->s.batch < n ? n : l->s.batch;
-}
-
-static size_t floats_of(const qrn_fast_layer *l) {
-    size_t width = l->n_gates * l->units;
-    return vectors_of(l) * width + l->s.batch * (width + 3 * l->units);
-}
+// Weights are packed where a call has so many vectors and steps; every task packs for itself and
+// has n_steps vectors at least, so a few steps do not pay, however large the batch.
+#define PACK_VECTORS 64
+#define PACK_STEPS 16
+#define PACK_UNITS 16          // fewer units: mostly padding
+#define PACK_FLOATS (1u << 22) // more of them would cost each task more than 16 MiB
 
 static size_t depth_of(const qrn_kcall *k) { return k->in[0]->dims[k->in[0]->rank - 1]; }
 
@@ -35,14 +22,39 @@ static size_t gate_floats(const qrn_fast_layer *l, size_t depth) {
     return qrn_panels(l->units) * depth * QRN_PANEL;
 }
 
+// Floats of all packed weights of a task; 0: they are not packed. The answer must not depend on the
+// number of tasks, because packed sums are added up in another order; and where small shapes are
+// packed, large ones must be, because scratch is made for the largest.
 static size_t packed_floats(const qrn_kcall *k, const qrn_fast_layer *l) {
-    size_t gate = gate_floats(l, depth_of(k)) + gate_floats(l, l->units);
-    return qrn_fast_packs(l) ? l->n_gates * gate : 0;
+    size_t floats = l->n_gates * (gate_floats(l, depth_of(k)) + gate_floats(l, l->units));
+    bool pays = l->units >= PACK_UNITS && l->s.n_steps >= PACK_STEPS &&
+                l->s.n_steps * l->s.batch >= PACK_VECTORS;
+    return pays && floats <= PACK_FLOATS ? floats : 0;
+}
+
+static size_t wanted_vectors(const qrn_kcall *k, const qrn_fast_layer *l) {
+    return packed_floats(k, l) ? GEMM_VECTORS : VECTORS;
+}
+
+// Steps whose products with x fill that many vectors.
+static size_t steps_of(const qrn_kcall *k, const qrn_fast_layer *l, size_t rows) {
+    size_t n = wanted_vectors(k, l), steps = rows < n ? n / (rows ? rows : 1) : 1;
+    return steps < l->s.n_steps ? steps : l->s.n_steps;
+}
+
+static size_t vectors_of(const qrn_kcall *k, const qrn_fast_layer *l) {
+    size_t n = wanted_vectors(k, l);
+    return l->s.batch < n ? n : l->s.batch;
+}
+
+static size_t floats_of(const qrn_kcall *k, const qrn_fast_layer *l) {
+    size_t width = l->n_gates * l->units;
+    return vectors_of(k, l) * width + l->s.batch * (width + 3 * l->units);
 }
 
 static size_t task_bytes(const qrn_kcall *k, const qrn_fast_layer *l) {
-    size_t pointers = vectors_of(l) + 2 * l->s.batch;
-    size_t floats = packed_floats(k, l) + floats_of(l);
+    size_t pointers = vectors_of(k, l) + 2 * l->s.batch;
+    size_t floats = packed_floats(k, l) + floats_of(k, l);
     return (pointers * sizeof(float *) + floats * sizeof(float) + 63) / 64 * 64;
 }
 
@@ -55,15 +67,16 @@ qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
     size_t end, width = l->n_gates * l->units;
     qrn_split(l->s.batch, 1, k->task, k->n_tasks, &m.first, &end);
     m.rows = end - m.first;
-    m.steps = steps_of(l, m.rows);
+    m.steps = steps_of(k, l, m.rows);
     m.packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
-    m.wx = qrn_fast_packs(l) ? m.packed : NULL;
-    m.wh = qrn_fast_packs(l) ? m.packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
-    m.x_rows = (const float **)(void *)(m.packed + packed_floats(k, l));
-    m.h_rows = m.x_rows + vectors_of(l);
+    size_t packed = packed_floats(k, l);
+    m.wx = packed ? m.packed : NULL;
+    m.wh = packed ? m.packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
+    m.x_rows = (const float **)(void *)(m.packed + packed);
+    m.h_rows = m.x_rows + vectors_of(k, l);
     m.gated_rows = m.h_rows + l->s.batch;
     m.gx = (float *)(void *)(m.gated_rows + l->s.batch);
-    m.gh = m.gx + vectors_of(l) * width;
+    m.gh = m.gx + vectors_of(k, l) * width;
     m.h = m.gh + m.rows * width;
     m.c = m.h + m.rows * l->units;
     m.gated = m.c + m.rows * l->units;
@@ -87,7 +100,7 @@ static float *pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint
 }
 
 void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
-    if (qrn_fast_packs(l))
+    if (m->wx)
         pack_gates(k, l, l->wh, l->units, pack_gates(k, l, l->wx, depth_of(k), m->packed));
 }
 

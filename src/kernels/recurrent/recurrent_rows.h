@@ -32,15 +32,6 @@ typedef struct qrn_fast_room {
     float *packed;        // where both lie
 } qrn_fast_room;
 
-// Are the weights packed in every call? That pays from some 64 vectors on. Every task packs for
-// itself and has n_steps vectors at least, so a few steps do not, however large the batch. The
-// answer must not depend on the number of tasks: packed sums are added up in another order.
-static inline bool qrn_fast_packs(const qrn_fast_layer *l) {
-    enum { VECTORS_LEAST = 64, STEPS_LEAST = 16, UNITS_LEAST = 16 }; // fewer units: mostly padding
-    return l->units >= UNITS_LEAST && l->s.n_steps >= STEPS_LEAST &&
-           l->s.n_steps * l->s.batch >= VECTORS_LEAST;
-}
-
 // Row of x and of out[0] for step i of batch row b.
 static inline size_t qrn_fast_row(const qrn_fast_layer *l, size_t i, size_t b) {
     return (l->reverse ? l->s.n_steps - 1 - i : i) * l->s.step_stride + b * l->s.row_stride;
