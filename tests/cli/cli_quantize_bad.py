@@ -149,7 +149,7 @@ def test_kill_in_the_middle(tmp_path):
     p.send_signal(signal.SIGKILL)
     p.wait()
     assert out.read_bytes() in (b"old", (tmp_path / "whole.onnx").read_bytes())
-    left = set(tmp_path.glob("q.onnx.*.part"))  # a kill during the write leaves at most its own file
+    left = set(tmp_path.glob("q.onnx.*.part"))  # a kill while it writes leaves its own
     assert len(left) <= 1
     subprocess.run([*command, out, "--resume"], check=True, capture_output=True)
     assert out.read_bytes() == (tmp_path / "whole.onnx").read_bytes()
