@@ -19,6 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_THREADS 256 // QUERN_BACKEND_OPTION_THREADS
+
 const qt_flag qt_backend_flags[] = {
     {"backend", 'b', QT_TEXT, "NAME", offsetof(qt_backend_options, backend), NULL,
      "cpu, htp (default with --soc), gpu, saver, ir or path"},
@@ -226,6 +228,14 @@ static int check_name(const char *name) {
     return QT_EXIT_USAGE;
 }
 
+// Before the library rejects it by the number of an error.
+static int check_threads(const qt_backend_options *opt) {
+    if (opt->threads <= MOST_THREADS)
+        return QT_EXIT_OK;
+    qt_error("--threads %llu: expected at most %d", (unsigned long long)opt->threads, MOST_THREADS);
+    return QT_EXIT_USAGE;
+}
+
 int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extras,
                     qc_client **out) {
     static const qt_backend_extras none;
@@ -250,6 +260,8 @@ int qt_open_backend(const qt_backend_options *opt, const qt_backend_extras *extr
         o.node_ctx = opt->watch->ctx;
     }
     int code = check_name(name);
+    if (code == QT_EXIT_OK)
+        code = check_threads(opt);
     if (code == QT_EXIT_OK)
         code = choose_soc(opt, name, extras, &o.soc);
     if (code != QT_EXIT_OK)
