@@ -274,7 +274,10 @@ static qrn_status load_all(const qt_inputs *in, size_t set, qt_array *arrays) {
             if ((row[i].array || (row[i].path && ends_with(row[i].path, ".npy"))) != shaped)
                 continue;
             if (!qt_element_size(p->type))
-                return QRN_FAIL(QRN_E_UNSUPPORTED, "input '%s' is of type %s", p->name,
+                return QRN_FAIL(QRN_E_UNSUPPORTED,
+                                "input '%s' is of type %s; QNN graphs read tensors of numbers, so "
+                                "compute what reads it outside of the model",
+                                p->name,
                                 p->type ? ox_type_name(p->type) : "something else than a tensor");
             QRN_TRY(shaped ? load_shaped(in, &row[i], p, &s, &arrays[i])
                            : load_unshaped(in, &row[i], p, i, set, &s, &arrays[i]));
