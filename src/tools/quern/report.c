@@ -92,6 +92,11 @@ json_t *qt_json_shape(unsigned rank, const uint64_t *dims) {
 qrn_status qt_labels_read(const char *path, qt_labels *out) {
     qrn_file f = {0};
     QRN_TRY(qrn_file_map(path, &f));
+    if (f.size && memchr(f.data, '\0', f.size)) {
+        qrn_file_unmap(&f);
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: not a text file with one class name per line",
+                        path);
+    }
     qt_labels l = {.text = malloc(f.size + 1)};
     size_t lines = 1;
     for (size_t i = 0; i < f.size; i++)
