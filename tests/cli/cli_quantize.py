@@ -9,7 +9,7 @@ import pytest
 from onnx import TensorProto as T, helper as h, numpy_helper
 
 import tiny_llama
-from harness import INPUT, REFUSED, USAGE, model, ok, ok_json, refuses
+from harness import INPUT, REFUSED, USAGE, model, ok, ok_json, quern, refuses
 
 ort = pytest.importorskip("onnxruntime")
 TOKENS, PAST = 12, 20
@@ -384,6 +384,48 @@ def test_methods_that_cut_tails_keep_the_steps_of_the_rest(tmp_path, method):
         assert reach == pytest.approx(1000 - x.min(), rel=1e-5)
     else:
         assert 4 < reach < (700 if method == "sqnr" else 500)
+
+
+@pytest.mark.parametrize("outlier", [False, True])
+def test_auto_uses_the_method_whose_results_are_nearest(tmp_path, outlier):
+    """ONNX Runtime runs the models of all methods, and numpy says which is nearest to float."""
+    rng = np.random.default_rng(17)
+    x = rng.uniform(-1, 1, (12, 3, 64, 64)).astype(np.float32)
+    if outlier:
+        x[11, 0, 5, 5] = 60
+    np.save(tmp_path / "x.npy", x)
+    w = rng.normal(0, 0.2, (4, 3, 3, 3)).astype(np.float32)
+    net = model(tmp_path / "net.onnx",
+                [h.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4, kernel_shape=[3, 3])],
+                {"x": (T.FLOAT, [1, 3, 64, 64])}, {"y": (T.FLOAT, [1, 4, 64, 64])}, {"w": w})
+
+    def results(path):
+        session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+        return [session.run(None, {"x": x[i:i + 1]})[0].astype(np.float64) for i in range(8)]
+
+    want, made, db = results(net), {}, {}
+    for method in ("minmax", "percentile", "mse", "sqnr", "auto"):
+        out = tmp_path / f"{method}.onnx"
+        p = ok("quantize", net, "-o", out, "-c", tmp_path / "x.npy", "-m", method, "--json")
+        made[method] = out.read_bytes()
+        if method != "auto":
+            noise = [((a - b) ** 2).sum() / (b ** 2).sum() for a, b in zip(results(out), want)]
+            db[method] = -10 * np.log10(np.mean(noise))
+    best = max(db, key=db.get)
+    assert (db[best] > db["minmax"] + 10) == outlier
+    chosen = best if db[best] >= db["minmax"] + 1 else "minmax"
+    assert json.loads(p.stdout)[0]["method"] == chosen
+    assert made["auto"] == made[chosen]
+    assert made["auto"] != made["mse" if chosen == "minmax" else "minmax"]
+
+
+@pytest.mark.parametrize("flags", [["--no-check", "-r"], ["--mixed", "-r"], ["--merge", "a"]])
+def test_auto_says_what_it_does_not_go_with(tmp_path, flags):
+    net = model(tmp_path / "net.onnx", [h.make_node("Relu", ["x"], ["y"])],
+                {"x": (T.FLOAT, [1, 8])}, {"y": (T.FLOAT, [1, 8])}, {})
+    p = quern("quantize", net, "-o", tmp_path / "q.onnx", "-m", "auto", *flags)
+    assert p.returncode == USAGE and "--method auto" in p.stderr
+    assert not (tmp_path / "q.onnx").exists()
 
 
 def residual_net(path):

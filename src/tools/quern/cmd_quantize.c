@@ -59,8 +59,8 @@ static const qt_flag data_flags[] = {
     {"cast", 0, QT_BOOL, NULL, AT(in.cast), NULL, "convert data of another type"},
     QT_DIM_FLAG(qt_quantize_options, in),
     QT_CALIBRATION_FLAGS(qt_quantize_options, run),
-    {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy",
-     "how ranges are chosen (default minmax)"},
+    {"method", 'm', QT_CHOICE, "M", AT(method), "minmax|percentile|mse|sqnr|entropy|auto",
+     "how ranges are chosen (default minmax); auto tries the first four"},
     {"percentile", 0, QT_NUMBER, "P", AT(percentile), NULL,
      "share of values inside the range (default 99.99)"},
     {0},
@@ -145,14 +145,14 @@ static int equalize(qt_quantize_job *j) {
 // One model runs; of the others only the shapes are needed.
 static int calibrate_model(qt_quantize_job *j, qt_quantize_model *m) {
     bool runs = m == qt_quantize_calibrated(j);
-    const qz_run_options opt = {.n_threads = (uint32_t)j->opt->threads,
-                                .histograms = runs && j->scheme.method != QZ_MINMAX,
-                                .grams = runs && j->scheme.weight_bits == 4,
-                                .patches = j->n == 1 && !j->opt->run.only &&
-                                           j->scheme.weight_bits <= 8 &&
-                                           (j->scheme.adaround || j->scheme.correct_bias),
-                                .n_samples = (uint32_t)j->samples.n,
-                                .shapes_only = !runs || !j->samples.in.n_sets};
+    const qz_run_options opt = {
+        .n_threads = (uint32_t)j->opt->threads,
+        .histograms = runs && (j->choose_method || j->scheme.method != QZ_MINMAX),
+        .grams = runs && j->scheme.weight_bits == 4,
+        .patches = j->n == 1 && !j->opt->run.only && j->scheme.weight_bits <= 8 &&
+                   (j->scheme.adaround || j->scheme.correct_bias),
+        .n_samples = (uint32_t)j->samples.n,
+        .shapes_only = !runs || !j->samples.in.n_sets};
     qt_calibration c = {.opt = &j->opt->run,
                         .model = m->path,
                         .graph = m->graph,
@@ -235,12 +235,15 @@ static int report(qt_quantize_job *j) {
                           .threads = j->opt->threads,
                           .samples = i == 0 && j->samples.in.n_sets ? &j->samples : NULL,
                           .written = &m->written,
+                          .method = j->methods.n ? j->methods.tried[j->methods.best].name : NULL,
                           .check = !j->opt->no_check,
                           .n_parts = m->n_parts,
                           .n_refused = m->n_refused};
         code = qt_quantized_report(&q, list);
         if (code == QT_EXIT_OK && !list)
             qt_report_repairs(&m->repaired, &m->written);
+        if (code == QT_EXIT_OK && !list)
+            qt_report_method(&j->methods);
     }
     if (list && code == QT_EXIT_OK)
         code = qt_print_json(list);
@@ -286,6 +289,7 @@ static int run(const void *options, const qt_list *args) {
         qt_warn("the HTP has no integer activations with weights in blocks here; it runs "
                 "--scheme w%u --block, or weights per channel",
                 j.scheme.weight_bits);
+    j.choose_method = qt_quantize_auto(j.opt) && j.scheme.act_bits == 8;
     if (code == QT_EXIT_OK)
         code = open_models(&j, args);
     if (code == QT_EXIT_OK)
@@ -303,8 +307,11 @@ static int run(const void *options, const qt_list *args) {
         code = search(&j);
     if (code == QT_EXIT_OK && j.opt->mixed.on && qz_plan_encodings(j.models[0].graph, &j.scheme))
         code = qt_failed(j.models[0].path, QT_EXIT_FAILURE);
+    j.models[0].graph->keeps_rounded |= j.choose_method; // candidates share rounded weights
     if (code == QT_EXIT_OK)
         code = qt_quantize_write(&j);
+    if (code == QT_EXIT_OK && j.choose_method)
+        code = qt_quantize_method(&j);
     if (code == QT_EXIT_OK && j.exported)
         code = qt_overrides_export(&j.opt->single, j.exported);
     if (code == QT_EXIT_OK && j.n > 1)

@@ -136,6 +136,13 @@ static json_t *as_json(const qt_quantized *q, const checked *c) {
                      (json_int_t)q->n_refused, "outputs", outputs);
 }
 
+static void add_json(json_t *list, const qt_quantized *q, const checked *c) {
+    json_t *row = as_json(q, c);
+    if (q->method)
+        json_object_set_new(row, "method", json_string(q->method));
+    json_array_append_new(list, row);
+}
+
 int qt_quantized_report(const qt_quantized *q, json_t *list) {
     checked c = {0};
     ox_model *m = NULL;
@@ -144,7 +151,7 @@ int qt_quantized_report(const qt_quantized *q, json_t *list) {
     if (code == QT_EXIT_OK && comparable)
         code = compare(q, m, &c);
     if (code == QT_EXIT_OK && list)
-        json_array_append_new(list, as_json(q, &c));
+        add_json(list, q, &c);
     else if (code == QT_EXIT_OK)
         print_text(q, &c);
     free(c.outputs);

@@ -17,6 +17,7 @@ typedef struct qt_quantized {
     uint64_t threads;
     const qt_samples *samples; // (optional) for the comparison
     const qz_written *written;
+    const char *method;          // that --method auto has chosen, or NULL
     bool check;                  // compare it with the float model
     uint32_t n_parts, n_refused; // n_parts 0: not known
 } qt_quantized;

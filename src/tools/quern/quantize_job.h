@@ -36,10 +36,25 @@ typedef struct qt_quantize_model {
     uint32_t n_parts, n_refused; // on the HTP
 } qt_quantize_model;
 
+#define QT_METHODS 4
+
+// What --method auto found.
+typedef struct qt_methods {
+    struct {
+        const char *name;
+        double db; // SQNR of the results, mean over outputs and samples
+    } tried[QT_METHODS];
+    uint32_t n, best;   // n 0: nothing was compared
+    uint32_t n_samples; // of the comparison
+    bool held_out;      // ... none of which calibration has seen
+} qt_methods;
+
 typedef struct qt_quantize_job {
     const qt_quantize_options *opt;
     qz_scheme scheme;
-    uint32_t repairs; // qz_repair bits
+    uint32_t repairs;   // qz_repair bits
+    bool choose_method; // by trying them
+    qt_methods methods;
     qt_quantize_model *models;
     size_t n;
     // models[0] with a row of logits for each token of a window, in place of the one that its input
@@ -64,12 +79,17 @@ static inline const char *qt_quantize_soc(const qt_quantize_job *j) {
 // What the options say (quantize_usage.c). QT_EXIT_OK or QT_EXIT_USAGE after a message.
 int qt_quantize_usage(const qt_quantize_options *o, size_t n_models);
 int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *scheme);
+bool qt_quantize_auto(const qt_quantize_options *o); // --method auto
 
 bool qt_quantize_is_dlc(const char *output); // by the end of its name
 // Chooses the names of all files, when the models are open (quantize_write.c).
 int qt_quantize_name(qt_quantize_job *j, const qt_list *models);
 // Writes the models and asks the HTP about them. QT_EXIT_OK or another code after a message.
 int qt_quantize_write(qt_quantize_job *j);
+// --method auto: compares the methods and writes the model again if minmax is not the best
+// (quantize_method.c). After qt_quantize_write.
+int qt_quantize_method(qt_quantize_job *j);
+void qt_report_method(const qt_methods *found); // one line
 // Makes the DLC file of what was written, if one is asked for.
 int qt_quantize_dlc(const qt_quantize_job *j);
 // Removes what lies between the model and the DLC file.

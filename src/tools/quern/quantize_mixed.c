@@ -359,7 +359,7 @@ static int search(qt_mixed *x) {
     return code;
 }
 
-static void release(qt_mixed *x) {
+void qt_mixed_release(qt_mixed *x) {
     size_t n_in = x->task->samples->in.n_ports;
     for (size_t i = 0; x->inputs && i < x->n_samples * n_in; i++)
         qt_array_free(&x->inputs[i]);
@@ -367,7 +367,8 @@ static void release(qt_mixed *x) {
         qt_array_free(&x->wanted[i]);
     free(x->inputs);
     free(x->wanted);
-    qrn_arena_destroy(x->arena);
+    if (x->arena)
+        qrn_arena_destroy(x->arena);
 }
 
 int qt_mixed_search(const qt_mixed_task *task) {
@@ -391,6 +392,6 @@ int qt_mixed_search(const qt_mixed_task *task) {
     if (code == QT_EXIT_OK)
         code = search(&x);
     sigaction(SIGINT, &before, NULL);
-    release(&x);
+    qt_mixed_release(&x);
     return code;
 }

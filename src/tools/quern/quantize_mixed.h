@@ -126,6 +126,7 @@ typedef struct qt_mixed {
     qt_mixed_point points[QT_MIXED_POINTS];
     uint32_t chosen;
     qt_array *inputs, *wanted; // [sample][port], [sample][output]
+    size_t first, stride;      // which samples; 0, 0: the first ones
     bool stopped;              // by the user
     qrn_arena *arena;
 } qt_mixed;
@@ -139,7 +140,10 @@ void qt_mixed_apply(const qt_mixed *x, const uint8_t *choice);
 // results'; both infinite where the HTP does not run it as a whole. noise NULL: not needed.
 int qt_mixed_try(const qt_mixed *x, const uint8_t *choice, double *ms, double *noise);
 int qt_mixed_score(const qt_mixed *x, const uint8_t *choice, double *score);
-int qt_mixed_prepare(qt_mixed *x); // inputs and results of the float model
+int qt_mixed_prepare(qt_mixed *x);  // inputs and results of the float model
+void qt_mixed_release(qt_mixed *x); // these, and the arena if there is one
+// The power of a model's error relative to the results', on the HTP.
+int qt_mixed_noise(const qt_mixed *x, const ox_model *m, double *noise);
 
 // quantize_mixed.c. Measures a choice as a whole and keeps it; one that the HTP does not run, or
 // that is there already, is left out.

@@ -71,7 +71,7 @@ static qrn_status run_sample(const qt_mixed *x, qt_session *s, uint32_t k, doubl
     return QRN_OK;
 }
 
-static int find_noise(const qt_mixed *x, const ox_model *m, double *noise) {
+int qt_mixed_noise(const qt_mixed *x, const ox_model *m, double *noise) {
     const qt_backend_options htp = {
         .backend = "htp", .soc = x->task->soc, .threads = x->task->threads, .silent = true};
     const ox_options import = {0};
@@ -95,7 +95,7 @@ int qt_mixed_try(const qt_mixed *x, const uint8_t *choice, double *ms, double *n
     if (code == QT_EXIT_OK && noise && isinf(*ms))
         *noise = INFINITY;
     else if (code == QT_EXIT_OK && noise)
-        code = find_noise(x, m, noise);
+        code = qt_mixed_noise(x, m, noise);
     ox_model_close(m);
     ox_writer_free(&bytes);
     return code;
@@ -163,7 +163,8 @@ int qt_mixed_score(const qt_mixed *x, const uint8_t *choice, double *score) {
 static int keep_sample(qt_mixed *x, qt_session *s, uint32_t k) {
     const qt_inputs *in = &x->task->samples->in;
     qt_array *arrays = x->inputs + (size_t)k * in->n_ports;
-    if (qt_inputs_load(in, k, arrays) != QRN_OK)
+    size_t set = x->first + k * (x->stride ? x->stride : 1);
+    if (qt_inputs_load(in, set, arrays) != QRN_OK)
         return qt_failed(x->task->path, QT_EXIT_INPUT);
     if (qt_session_set_inputs(s, arrays) != QRN_OK || qt_session_execute(s) != QRN_OK)
         return qt_failed(x->task->path, QT_EXIT_FAILURE);

@@ -78,6 +78,26 @@ int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
     return QT_EXIT_OK;
 }
 
+bool qt_quantize_auto(const qt_quantize_options *o) {
+    return o->method && strcmp(o->method, "auto") == 0;
+}
+
+// It runs the candidates of one model on samples.
+static int check_auto(const qt_quantize_options *o, size_t n_models) {
+    const char *wrong = n_models > 1  ? "goes with one model"
+                        : o->no_check ? "runs models on the modelled HTP: leave out --no-check"
+                        : o->mixed.on ? "and --mixed exclude each other"
+                        : o->run.only ? "and --calibrate-only exclude each other: use another "
+                                        "method that needs histograms, such as mse"
+                        : o->calibration || o->text.text || o->in.random
+                            ? NULL
+                            : "needs samples: --calibration DATA";
+    if (!qt_quantize_auto(o) || !wrong)
+        return QT_EXIT_OK;
+    qt_error("--method auto %s", wrong);
+    return QT_EXIT_USAGE;
+}
+
 int qt_quantize_usage(const qt_quantize_options *o, size_t n_models) {
     if (o->single.exported && n_models > 1) {
         qt_error("--export-encodings goes with one model, found %zu", n_models);
@@ -102,5 +122,5 @@ int qt_quantize_usage(const qt_quantize_options *o, size_t n_models) {
         qt_error("--encodings-version needs --export-encodings: the file to write");
         return QT_EXIT_USAGE;
     }
-    return QT_EXIT_OK;
+    return check_auto(o, n_models);
 }
