@@ -38,7 +38,8 @@
 #define STEAL_ROUNDS 24   // pauses before a worker looks for tasks of others
 #define YIELD_ROUNDS 256  // pauses before it offers its CPU to others,
 #define YIELD_STEP 64     // and then in so many
-#define AFFINITY_JOBS 512 // after so many the CPUs are counted again
+#define AFFINITY_JOBS 512 // after so many the CPUs are counted again,
+#define AFFINITY_ASKED 32 // and while there is one, after so many questions: there are no jobs then
 
 enum { OPEN = 1, TAKEN, DONE }; // a slot that was never used is 0
 
@@ -72,6 +73,7 @@ struct qrn_pool {
     uint32_t n_started;      // workers running; changed only while busy
     uint32_t n_jobs;         // since CPUs were counted; the same
     _Atomic uint32_t n_cpus; // that were there lately
+    _Atomic uint32_t asked;  // how many there are, while there was one
     uint32_t quota;          // CPUs of the cgroup, 0: no limit
     pid_t pid;               // process the workers belong to
     unsigned users;          // guarded by registry_lock
@@ -236,9 +238,16 @@ static uint32_t usable_cpus(const qrn_pool *p) {
     return p->quota && p->quota < n ? p->quota : n;
 }
 
-uint32_t qrn_pool_useful(const qrn_pool *p) {
-    uint32_t cpus = p ? atomic_load_explicit(&p->n_cpus, memory_order_relaxed) : 1;
-    return p && p->n_threads < cpus ? p->n_threads : cpus;
+uint32_t qrn_pool_useful(qrn_pool *p) {
+    if (!p)
+        return 1;
+    uint32_t cpus = atomic_load_explicit(&p->n_cpus, memory_order_relaxed);
+    if (cpus < 2 && p->n_threads > 1 &&
+        atomic_fetch_add_explicit(&p->asked, 1, memory_order_relaxed) % AFFINITY_ASKED == 0) {
+        cpus = usable_cpus(p);
+        atomic_store_explicit(&p->n_cpus, cpus, memory_order_relaxed);
+    }
+    return p->n_threads < cpus ? p->n_threads : cpus;
 }
 
 // Threads that a job uses. The CPUs may change while the program runs.

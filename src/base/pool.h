@@ -19,8 +19,9 @@ qrn_pool *qrn_pool_acquire(uint32_t n_threads);
 void qrn_pool_release(qrn_pool *p); // NULL is fine
 
 uint32_t qrn_pool_threads(const qrn_pool *p); // 1 for NULL
-// Those of them that there are CPUs for, as of late: more tasks than that are not worth making.
-uint32_t qrn_pool_useful(const qrn_pool *p);
+// Those of them that there are CPUs for, as of late: more tasks than that are not worth making. Who
+// makes no job while it is 1 has to go on asking: that is how more CPUs are noticed.
+uint32_t qrn_pool_useful(qrn_pool *p);
 // Number of the calling thread among those of the pool that made it; 0: nobody's worker.
 uint32_t qrn_pool_self(void);
 

@@ -231,6 +231,33 @@ static void no_worker(void *arg, uint32_t task) {
         atomic_fetch_add((atomic_int *)arg, 1);
 }
 
+// As the runtime does, which makes a job only where more than one thread is useful.
+static void run_useful(qrn_pool *p, int rounds) {
+    atomic_int others = 0;
+    for (int i = 0; i < rounds; i++)
+        if (qrn_pool_useful(p) > 1)
+            qrn_pool_run(p, no_worker, &others, 2);
+}
+
+static void a_cpu_that_comes_back_is_noticed_without_jobs(void **state) {
+    (void)state;
+    cpu_set_t all, one;
+    assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+    CPU_ZERO(&one);
+    for (int i = 0; i < CPU_SETSIZE && !CPU_COUNT(&one); i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    qrn_pool *p = qrn_pool_acquire(2);
+    uint32_t before = qrn_pool_useful(p);
+    assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+    run_useful(p, 2000);
+    assert_int_equal(qrn_pool_useful(p), 1);
+    assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+    run_useful(p, 2000);
+    assert_int_equal(qrn_pool_useful(p), before);
+    qrn_pool_release(p);
+}
+
 static void threads_have_numbers(void **state) {
     (void)state;
     atomic_int others = 0;
@@ -251,6 +278,7 @@ int main(void) {
         cmocka_unit_test(workers_that_sleep_are_woken),
         cmocka_unit_test(a_caller_that_sleeps_is_woken),
         cmocka_unit_test(threads_follow_the_cpus),
+        cmocka_unit_test(a_cpu_that_comes_back_is_noticed_without_jobs),
         cmocka_unit_test(threads_have_numbers),
 #if !defined(__SANITIZE_THREAD__) && !defined(QUERN_EMULATED)
         cmocka_unit_test(a_forked_child_starts_workers_of_its_own),
