@@ -184,6 +184,13 @@ static const qrn_kernel conv_rows[] = {
     DEPTHWISE_Q16(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     DEPTHWISE(neon, QRN_ISA_NEON),
+    {.name = "depthwise8_neondot",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_NEONDOT,
+     .fn = qrn_depthwise8_neondot,
+     .works = qrn_depthwise8_works,
+     .tasks = qrn_conv_tasks,
+     .scratch = qrn_depthwise8_scratch},
     DEPTHWISE_Q8(neon, QRN_ISA_NEON),
     DEPTHWISE_Q16(neon, QRN_ISA_NEON),
 #endif

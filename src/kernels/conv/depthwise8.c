@@ -143,7 +143,8 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
     prepared p = layout_of(k, &g);
     bool x_signed = x->dtype == QRN_DTYPE_SQ8, y_signed = y->dtype == QRN_DTYPE_SQ8;
     const int8_t *w = qrn_strip_weights(k->in[1], g.cin, p.w);
-    int32_t x_offset = x->quant->offset - (x_signed ? 128 : 0);
+    bool flip = x_signed != kernel->is_signed;
+    int32_t x_offset = x->quant->offset + (!flip ? 0 : x_signed ? -128 : 128);
     if (!w || !channels_prepare(k, kernel, w, &g, x_offset, &p))
         return otherwise(k);
     qrn_grid_part part = qrn_strip_part_of(k, &g, QRN_DEPTHWISE8_UNITS);
@@ -163,7 +164,7 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
                            .g = g,
                            .shape = p.shape,
                            .elem = 1,
-                           .flip = x_signed,
+                           .flip = flip,
                            .blocks = p.blocks,
                            .terms_bytes = sizeof(qrn_depthwise8_terms),
                            .block_bytes = p.block_bytes,

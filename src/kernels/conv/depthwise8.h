@@ -5,7 +5,8 @@
 // once their offset is added. Results are those of gemm/epilogue/requant.h to the bit.
 //
 // With u = x as unsigned bytes and ou their offset, the sum over taps of (u + ou) * w is sum u*w +
-// ou * sum w; the second part goes into the bias. What lies outside x is -ou.
+// ou * sum w; the second part goes into the bias. What lies outside x is -ou. Kernels whose
+// instruction multiplies signed bytes take u - 128 instead, whose offset is 128 more.
 //
 // Rounding is that of gemm/epilogue/requant8.h in fixed point: 16 bits behind the point, so that
 // whole part and fraction are a word each, and a fraction close to zero leaves the decision to the
@@ -16,8 +17,13 @@
 #include "kernels/conv/depthwise_strips.h"
 #include "kernels/gemm/epilogue/requant8.h"
 
-#define QRN_DEPTHWISE8_ROWS 4  // of a group
-#define QRN_DEPTHWISE8_UNITS 4 // of a block at most
+#define QRN_DEPTHWISE8_ROWS 4 // of a group
+// Units of a block at most: those that vectors of bytes unpack together.
+#if defined(__aarch64__)
+#define QRN_DEPTHWISE8_UNITS 1
+#else
+#define QRN_DEPTHWISE8_UNITS 4
+#endif
 
 // Where four neighbouring channels of a block lie, as a number of lanes of all its units: unpacking
 // works on sixteen bytes at a time.
@@ -51,5 +57,6 @@ qrn_status qrn_depthwise8_run(const qrn_kcall *k, const qrn_strip_kernel *kernel
 bool qrn_depthwise8_works(const qrn_kcall *k);
 size_t qrn_depthwise8_scratch(const qrn_kcall *k);
 qrn_status qrn_depthwise8_avx512vnni(const qrn_kcall *k);
+qrn_status qrn_depthwise8_neondot(const qrn_kcall *k);
 
 #endif

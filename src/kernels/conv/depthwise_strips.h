@@ -80,6 +80,7 @@ typedef struct qrn_strip_kernel {
                      int32_t *sums);
     // The vectors of a block for a group of rows of weights.
     void (*pack)(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *packed);
+    bool is_signed; // of 8-bit values: it multiplies x as signed bytes
 } qrn_strip_kernel;
 
 // Can a call be cut into strips? A strip holds all columns from its first cell to its last one, so
