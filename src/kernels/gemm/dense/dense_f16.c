@@ -55,7 +55,7 @@ void qrn_f16_to_f32_ref(const uint16_t *f16, size_t n, bool wide_range, float *d
 ENGINE(avx512, qrn_gemm_f32_14x32_avx512, qrn_f16_to_f32_avx512, qrn_gemm_f16w_avx512)
 ENGINE(avx2, qrn_gemm_f32_6x32_avx2, qrn_f16_to_f32_avx2, qrn_gemm_f16w_avx2)
 #elif defined(__aarch64__)
-ENGINE(neon, qrn_gemm_f32_6x32_neon, qrn_f16_to_f32_neon, NULL)
+ENGINE(neon, qrn_gemm_f32_6x32_neon, qrn_f16_to_f32_neon, qrn_gemm_f16w_neon)
 #endif
 ENGINE(ref, qrn_gemm_f32_ref, qrn_f16_to_f32_ref, NULL)
 

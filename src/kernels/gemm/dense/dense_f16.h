@@ -33,5 +33,6 @@ void qrn_f16_to_f32_avx512(const uint16_t *f16, size_t n, bool wide_range, float
 void qrn_f16_to_f32_neon(const uint16_t *f16, size_t n, bool wide_range, float *dst);
 void qrn_gemm_f16w_avx2(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide_range);
 void qrn_gemm_f16w_avx512(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide_range);
+void qrn_gemm_f16w_neon(const qrn_gemm_f32_strip *t, const uint16_t *b, bool wide_range);
 
 #endif
