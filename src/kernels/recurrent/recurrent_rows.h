@@ -28,8 +28,7 @@ typedef struct qrn_fast_room {
     size_t steps;       // whose products with x are made at a time
     const float **x_rows, **h_rows, **gated_rows;
     float *gx, *gh, *h, *c, *gated;
-    const float *wx, *wh; // each gate's panels of dense_f32 (gemm_f32.h), or NULL: not packed
-    float *packed;        // where both lie
+    float *wx, *wh; // packed: each gate's panels of dense_f32 (gemm_f32.h); NULL: not packed
 } qrn_fast_room;
 
 // Row of x and of out[0] for step i of batch row b.
@@ -39,7 +38,7 @@ static inline size_t qrn_fast_row(const qrn_fast_layer *l, size_t i, size_t b) {
 
 size_t qrn_fast_scratch(const qrn_kcall *k, const qrn_fast_layer *l);
 qrn_fast_room qrn_fast_room_of(const qrn_kcall *k, const qrn_fast_layer *l);
-// Packs the weights, if that pays.
+// Fills wx and wh, those of them that are not NULL.
 void qrn_fast_pack(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m);
 // h and c of the task's rows: from the state, the operands, or zero; and back.
 void qrn_fast_begin(const qrn_kcall *k, const qrn_fast_layer *l, const qrn_fast_room *m);
