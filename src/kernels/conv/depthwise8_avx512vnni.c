@@ -184,6 +184,6 @@ static void pack(const qrn_strip_block *b, const int8_t *const *rows, uint8_t *p
 }
 
 qrn_status qrn_depthwise8_avx512vnni(const qrn_kcall *k) {
-    static const qrn_strip_kernel kernel = {strip_rows, strip_channels, pack};
+    static const qrn_strip_kernel kernel = {strip_rows, strip_channels, pack, false};
     return qrn_depthwise8_run(k, &kernel, qrn_depthwise_q8_avx512);
 }
