@@ -166,6 +166,12 @@ static qrn_status fill_model(ql_model *m, const ql_graph *graphs, uint32_t n, co
     if (at->head_dim % 2)
         return QRN_FAIL(QRN_E_SHAPE, "%s: graph '%s': heads of %u numbers: expected an even number",
                         m->runners[0].g->file, m->runners[0].g->name, at->head_dim);
+    for (uint32_t i = 0; i < n; i++) // a program may compute the rotation itself, or not
+        if (m->runners[i].at.cos != QL_ABSENT && rope->theta <= 0)
+            return QRN_FAIL(QRN_E_ARGUMENT,
+                            "%s: graph '%s' has the inputs cos and sin, but rope_theta is not "
+                            "known; give it with --rope-theta N, or config.json with --config FILE",
+                            graphs[i].file, graphs[i].name);
     ql_rope_frequencies(rope, at->head_dim / 2, m->frequencies);
     return QRN_OK;
 }

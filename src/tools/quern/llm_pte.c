@@ -3,10 +3,11 @@
 // Methods of an ExecuTorch program as graphs of a language model. The script's static decoder has
 // the inputs tokens, mask, positions, the keys of all layers and the values of all layers, and the
 // outputs logits, new keys, new values. A program says no names and no encodings: names come from
-// the order, encodings from the delegate's graph.
+// the order, encodings from the delegate's graph. In a program around a context binary the names
+// are those of the binary's graph as well, in any order.
 #include "tools/quern/llm_pte.h"
 
-#include "frontend/executorch/method.h"
+#include "frontend/executorch/delegate.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 #include "tools/quern/run_pte.h"
@@ -83,6 +84,32 @@ static const char *name_of(qrn_arena *a, bool is_output, uint32_t i, uint32_t n)
     return qrn_arena_strdup(a, name);
 }
 
+static bool is_wrapped(const et_method *m) {
+    et_qnn_options o;
+    return et_qnn_options_of(&m->def->delegates[0], &o) == QRN_OK && o.from_binary;
+}
+
+// The program's tensor must be that of the binary's graph: their bytes are used as they are.
+static qrn_status match_graph(const et_method *m, bool is_output, uint32_t i, ql_tensor *t) {
+    const char *kind = is_output ? "output" : "input";
+    const Qnn_Tensor_t *q = et_method_tensor(m, is_output, i);
+    if (!q)
+        return QRN_FAIL(QRN_E_BINARY,
+                        "%s: method '%s': %s %u does not belong to a delegate's graph",
+                        m->program->path, m->def->name, kind, i);
+    bool same =
+        q->v1.rank == t->rank && ql_element_bytes(q->v1.dataType) == ql_element_bytes(t->type);
+    for (uint32_t k = 0; same && k < t->rank; k++)
+        same = q->v1.dimensions[k] == t->dims[k];
+    if (!same)
+        return QRN_FAIL(QRN_E_SHAPE,
+                        "%s: method '%s': %s %u has another shape or type than '%s' of the graph "
+                        "in its context binary",
+                        m->program->path, m->def->name, kind, i, q->v1.name);
+    t->name = q->v1.name; // as long as the method
+    return QRN_OK;
+}
+
 static qrn_status execute(void *ctx, const void *const *inputs, void *const *outputs) {
     et_method *m = ctx;
     for (uint32_t i = 0; i < m->def->n_inputs; i++)
@@ -99,7 +126,9 @@ static qrn_status execute(void *ctx, const void *const *inputs, void *const *out
 static qrn_status make_graph(qt_llm_pte *p, et_method *m, ql_graph *g) {
     const et_method_def *d = m->def;
     uint32_t layers = d->n_inputs > BEFORE_CACHES ? (d->n_inputs - BEFORE_CACHES) / 2 : 0;
-    if (layers == 0 || d->n_inputs != BEFORE_CACHES + 2 * layers || d->n_outputs != 1 + 2 * layers)
+    bool wrapped = is_wrapped(m);
+    if (!wrapped && (layers == 0 || d->n_inputs != BEFORE_CACHES + 2 * layers ||
+                     d->n_outputs != 1 + 2 * layers))
         return QRN_FAIL(
             QRN_E_ARGUMENT,
             "%s: method '%s' has %u inputs and %u outputs; a language model of L layers "
@@ -112,7 +141,9 @@ static qrn_status make_graph(qt_llm_pte *p, et_method *m, ql_graph *g) {
         uint32_t k = is_output ? i - d->n_inputs : i;
         ql_tensor *t = is_output ? &out[k] : &in[k];
         QRN_TRY(describe(m, is_output, k, t));
-        if (!(t->name = name_of(p->arena, is_output, k, layers)))
+        if (wrapped)
+            QRN_TRY(match_graph(m, is_output, k, t));
+        else if (!(t->name = name_of(p->arena, is_output, k, layers)))
             return QRN_FAIL(QRN_E_MEM, "out of memory");
     }
     *g = (ql_graph){.name = d->name,
@@ -121,7 +152,7 @@ static qrn_status make_graph(qt_llm_pte *p, et_method *m, ql_graph *g) {
                     .outputs = out,
                     .n_inputs = d->n_inputs,
                     .n_outputs = d->n_outputs,
-                    .key_columns = true,
+                    .key_columns = !wrapped,
                     .ctx = m,
                     .execute = execute};
     return in && out ? QRN_OK : QRN_FAIL(QRN_E_MEM, "out of memory");

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 //
 // quern wrap: a context binary as a model of EPContext nodes, for QNN's execution providers in ONNX
-// Runtime.
+// Runtime, or as a program of delegates, for ExecuTorch.
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
 
+#include "base/mem.h"
+#include "base/soc.h"
+#include "frontend/executorch/program_write.h"
 #include "frontend/onnx/writer/context_model.h"
 
 #include <ctype.h>
@@ -21,7 +24,8 @@ typedef struct wrap_options {
 #define AT(field) offsetof(wrap_options, field)
 
 static const qt_flag flags[] = {
-    {"output", 'o', QT_FILE, "FILE", AT(output), NULL, "the model to write"},
+    {"output", 'o', QT_FILE, "FILE", AT(output), NULL,
+     "the model to write; .pte: a program of ExecuTorch"},
     {"embed", 0, QT_BOOL, NULL, AT(embed), NULL,
      "embed the binary in the model, so that no other file is needed"},
     {"each", 0, QT_BOOL, NULL, AT(each), NULL,
@@ -82,6 +86,33 @@ static int write_model(const wrap_options *o, const char *binary, const qt_binar
     return code;
 }
 
+static bool is_program(const char *path) {
+    size_t n = strlen(path);
+    return n >= 4 && strcmp(path + n - 4, ".pte") == 0;
+}
+
+// A program of ExecuTorch with a method per graph; the binary is its last part.
+static int write_program(const wrap_options *o, const char *binary, const qt_binary *b) {
+    const qrn_soc *soc = qrn_soc_by_id(b->info->socModel);
+    const et_wrap_source source = {.info = b->info,
+                                   .bytes = b->bytes,
+                                   .n_bytes = b->n_bytes,
+                                   .graph = o->graph,
+                                   .soc = b->info->socModel,
+                                   .arch = qt_binary_arch(b),
+                                   .vtcm_mb = soc ? soc->vtcm_mb : 0};
+    void *head;
+    size_t n;
+    if (et_program_wrap(&source, &head, &n) != QRN_OK) {
+        qt_error("%s: %s", binary, qrn_message());
+        return QT_EXIT_REFUSED;
+    }
+    const qt_part parts[] = {{head, n}, {b->bytes, b->n_bytes}};
+    bool written = qt_write_file(o->output, parts, 2);
+    qrn_free(head);
+    return written ? QT_EXIT_OK : QT_EXIT_FAILURE;
+}
+
 // What was written: a file with graphs.
 typedef struct written {
     const wrap_options *o;
@@ -112,7 +143,8 @@ static void report_graph(written *w, const QnnSystemContext_GraphInfoV3_t *g) {
 
 static int write_one(written *w, const char *path, const qt_binary *b) {
     const wrap_options *o = w->o;
-    int code = write_model(o, path, b, o->graph, o->output);
+    int code = is_program(o->output) ? write_program(o, path, b)
+                                     : write_model(o, path, b, o->graph, o->output);
     if (code != QT_EXIT_OK)
         return code;
     report_model(w, o->output);
@@ -192,7 +224,12 @@ static int check_options(const wrap_options *o, const char *path) {
         qt_error("--each and --graph exclude each other");
         return QT_EXIT_USAGE;
     }
-    return o->embed ? QT_EXIT_OK : check_folders(path, o->output);
+    if (is_program(o->output) && (o->each || o->provider)) {
+        qt_error("--%s is for ONNX models: a program has all graphs and names no provider",
+                 o->each ? "each" : "provider");
+        return QT_EXIT_USAGE;
+    }
+    return o->embed || is_program(o->output) ? QT_EXIT_OK : check_folders(path, o->output);
 }
 
 static int run(const void *options, const qt_list *args) {
@@ -220,22 +257,26 @@ static int run(const void *options, const qt_list *args) {
 
 const qt_command qt_wrap = {
     .name = "wrap",
-    .summary = "wrap a context binary in an ONNX model for ONNX Runtime",
+    .summary = "wrap a context binary in an ONNX model or an ExecuTorch program",
     .args = "BINARY -o MODEL",
     .min_args = 1,
     .max_args = 1,
-    .about = "Writes an ONNX model with an EPContext node per graph of a context binary. ONNX "
-             "Runtime runs it with Quern's provider or any other QNN provider.\nInputs and outputs "
-             "have the names and types of the graphs, quantized ones included. The model refers to "
-             "the binary, which must be in the same folder, or embeds it.\nGraphs that have an "
-             "output name in common (e.g. prefill and decode of a language model) need separate "
-             "models: use --each or --graph.",
+    .about =
+        "Writes an ONNX model with an EPContext node per graph of a context binary. ONNX "
+        "Runtime runs it with Quern's provider or any other QNN provider.\nInputs and outputs "
+        "have the names and types of the graphs, quantized ones included. The model refers to "
+        "the binary, which must be in the same folder, or embeds it.\nGraphs that have an "
+        "output name in common (e.g. prefill and decode of a language model) need separate "
+        "models: use --each or --graph.\nWith an output that ends with .pte, writes an ExecuTorch "
+        "program with a method per graph, which contains the binary. ExecuTorch's runtime, "
+        "'quern run' and 'quern generate' run it.",
     .groups = {{"options", flags}},
     .examples = {{"quern compile net.onnx -o net.bin --soc SM8650 && quern wrap net.bin -o "
                   "net_ctx.onnx",
                   "From a model to one that starts at once."},
                  {"quern wrap net.bin -o net_ctx.onnx --embed", "In one file."},
-                 {"quern wrap llm.bin -o llm.onnx --each", "llm.prefill.onnx, llm.decode.onnx."}},
+                 {"quern wrap llm.bin -o llm.onnx --each", "llm.prefill.onnx, llm.decode.onnx."},
+                 {"quern wrap llm.bin -o llm.pte", "An ExecuTorch program with all graphs."}},
     .options_size = sizeof(wrap_options),
     .run = run,
 };
