@@ -137,7 +137,8 @@ TEXT = "The quick brown fox jumps over the lazy dog, and 12 others sleep. " * 8
 
 def as_bytes(model, name, x):
     """x as the cache `name` stores it, by the constants of its DequantizeLinear."""
-    node = next(n for n in model.graph.node if n.op_type == "DequantizeLinear" and n.input[0] == name)
+    node = next(n for n in model.graph.node
+                if n.op_type == "DequantizeLinear" and n.input[0] == name)
     at = {t.name: t for t in model.graph.initializer}
     scale, zero = (numpy_helper.to_array(at[i]).item() for i in node.input[1:])
     return np.clip(np.round(x / scale) + zero, 0, 255).astype(np.uint8)
