@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """quern wrap writes programs around context binaries: the same quantized language model generates
-the same tokens from ONNX files, a context binary, a program and the provider. Programs that do not fit their
-binary are rejected."""
+the same tokens from ONNX files, a context binary, a program and the provider. Programs that do not
+fit their binary are rejected."""
 import json
 import struct
 import sys
@@ -112,8 +112,8 @@ def test_one_graph_can_be_wrapped(folder, tmp_path):
 
 def test_a_program_needs_rope_theta_for_cos_and_sin(folder, tmp_path):
     ok("wrap", folder / "m.bin", "-o", tmp_path / "m.pte")
-    refuses(INPUT, "generate", tmp_path / "m.pte", "--tokenizer", folder / "tokenizer.json", "--raw",
-            "-p", "hi", says=["m.pte", "rope_theta", "--rope-theta"])
+    refuses(INPUT, "generate", tmp_path / "m.pte", "--tokenizer", folder / "tokenizer.json",
+            "--raw", "-p", "hi", says=["m.pte", "rope_theta", "--rope-theta"])
 
 
 def binary_of(folder, inputs, outputs, backend="htp"):
