@@ -118,12 +118,15 @@ static bool is_few(const qrn_kcall *k) {
     return is_vectorizable(k->args) && qrn_att_rows(k->args) <= QRN_ATT_FEW;
 }
 
+#ifdef __x86_64__
+// Rows for integers pay where there are bytes among the keys or values; only VNNI has them.
 static bool is_few_with_bytes(const qrn_kcall *k) {
     bool bytes = false;
     for (uint32_t i = QRN_ATT_K; i <= QRN_ATT_MORE_V && i < k->n_in; i++)
         bytes |= k->in[i] && qrn_att_is_fixed(qrn_att_kind_of(k->in[i]));
     return bytes && is_few(k);
 }
+#endif
 
 static bool is_many(const qrn_kcall *k) {
     for (uint32_t i = 0; i < k->n_in; i++)
