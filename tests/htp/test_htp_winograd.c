@@ -67,7 +67,8 @@ static const qrn_value *matrices(Qnn_GraphHandle_t handle) {
 
 // Has this machine a kernel that wants them, and no better one?
 static bool wanted(void) {
-    return qrn_cpu_isa() & QRN_ISA_AVX512VNNI && !(qrn_cpu_isa() & QRN_ISA_AMX);
+    uint32_t isa = qrn_cpu_isa(), better = isa & QRN_ISA_AVX512VNNI ? 0 : QRN_ISA_AVXVNNI;
+    return isa & QRN_ISA_AVX2 && !(isa & (QRN_ISA_AMX | better));
 }
 
 static void check(const uint8_t *bytes) {

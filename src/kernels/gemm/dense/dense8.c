@@ -239,13 +239,23 @@ static size_t scratch(const qrn_kcall *k) {
 #define FUNCTION(isa, kernel)                                                                      \
     static qrn_status dense8_##isa(const qrn_kcall *k) { return run(k, &kernel); }
 
+#define WINOGRAD_ROW(isa, bit)                                                                     \
+    {                                                                                              \
+        .name = "dense8_winograd_" #isa, .domain = QRN_DOMAIN_RAW, .needs = bit,                   \
+        .fn = dense8_winograd_##isa, .works = qrn_winograd8_works, .tasks = qrn_winograd8_tasks,   \
+        .scratch = qrn_winograd8_scratch                                                           \
+    }
+#define WINOGRAD_FUNCTION(isa)                                                                     \
+    static qrn_status dense8_winograd_##isa(const qrn_kcall *k) {                                  \
+        return qrn_winograd8_run(k, &qrn_winograd8_##isa);                                         \
+    }
+
 #if defined(__x86_64__)
 FUNCTION(amx, qrn_gemm_q8_32x32_amx)
 FUNCTION(avx512vnni, qrn_gemm_q8_12x32_avx512vnni)
-static qrn_status dense8_winograd(const qrn_kcall *k) {
-    return qrn_winograd8_run(k, &qrn_winograd8_avx512vnni);
-}
+WINOGRAD_FUNCTION(avx512vnni)
 FUNCTION(avxvnni, qrn_gemm_q8_6x32_avxvnni)
+WINOGRAD_FUNCTION(avx2)
 FUNCTION(avx2, qrn_gemm_q8_6x32_avx2)
 #elif defined(__aarch64__)
 FUNCTION(neoni8mm, qrn_gemm_q8_6x32_neoni8mm)
@@ -256,15 +266,10 @@ FUNCTION(ref, qrn_gemm_q8_ref)
 static const qrn_kernel dense8_rows[] = {
 #if defined(__x86_64__)
     ROW(amx, QRN_ISA_AMX),
-    {.name = "dense8_winograd_avx512vnni",
-     .domain = QRN_DOMAIN_RAW,
-     .needs = QRN_ISA_AVX512VNNI,
-     .fn = dense8_winograd,
-     .works = qrn_winograd8_works,
-     .tasks = qrn_winograd8_tasks,
-     .scratch = qrn_winograd8_scratch},
+    WINOGRAD_ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avx512vnni, QRN_ISA_AVX512VNNI),
     ROW(avxvnni, QRN_ISA_AVXVNNI),
+    WINOGRAD_ROW(avx2, QRN_ISA_AVX2),
     ROW(avx2, QRN_ISA_AVX2),
 #elif defined(__aarch64__)
     ROW(neoni8mm, QRN_ISA_NEONI8MM),

@@ -44,7 +44,7 @@ typedef struct qrn_winograd8_input {
     const uint8_t *cells[QRN_WINOGRAD_PLANES];
     size_t channels;
     bool is_signed; // the input
-    int16_t *v;     // matrix p at p*plane; whole vectors of 32 channels are written
+    int16_t *v;     // matrix p at p*plane; whole vectors, up to 32 channels, are written
     size_t plane;
 } qrn_winograd8_input;
 
@@ -79,6 +79,7 @@ typedef struct qrn_winograd8_kernel {
 } qrn_winograd8_kernel;
 
 extern const qrn_winograd8_kernel qrn_winograd8_avx512vnni;
+extern const qrn_winograd8_kernel qrn_winograd8_avx2;
 
 // What a row of the dense8 family does with such a kernel; in[5] holds the matrices.
 bool qrn_winograd8_works(const qrn_kcall *k);

@@ -3,93 +3,22 @@
 // Winograd's convolution on 8-bit values for AVX-512 VNNI: transformations of 32 channels or 16
 // columns at a time, and register tiles of up to 12 rows by 32 columns.
 #include "kernels/gemm/epilogue/requant8_avx512.h"
-#include "kernels/gemm/winograd/winograd8.h"
 
-#include <string.h>
+#define WINOGRAD8_VECTOR 64
+#include "kernels/gemm/winograd/winograd8_vectors.h"
 
 #define ROWS 12
-#define INVERSE_OF_9 0x38e38e39 // modulo 2^32
-#define INLINE static inline __attribute__((always_inline))
 
-typedef int16_t words __attribute__((vector_size(64)));
-typedef uint32_t sums __attribute__((vector_size(64))); // unsigned: may wrap
-
-// r = Bt d; elements are `to` apart in r.
-INLINE void forward(const words *d, words *r, int to) {
-    words even = d[4] - (d[2] << 2), odd = d[3] - (d[1] << 2);
-    words even2 = d[4] - d[2], odd2 = (d[3] - d[1]) << 1;
-    r[0] = ((d[0] - d[2]) << 2) + even2;
-    r[to] = even + odd;
-    r[2 * to] = even - odd;
-    r[3 * to] = even2 + odd2;
-    r[4 * to] = even2 - odd2;
-    r[5 * to] = d[5] - d[3] - (odd2 << 1);
-}
-
-// r = At m.
-INLINE void backward(const sums *m, sums *r, int to) {
-    sums s1 = m[1] + m[2], t1 = m[1] - m[2], s2 = m[3] + m[4], t2 = m[3] - m[4];
-    r[0] = m[0] + (s1 << 2) + s2;
-    r[to] = t1 + t1 + t2;
-    r[2 * to] = s1 + s2;
-    r[3 * to] = t2 + t2 + t1 + m[5];
-}
-
-INLINE words load(const uint8_t *p, __mmask32 mask, const bool whole, const bool is_signed) {
-    __m256i q = whole ? _mm256_loadu_si256((const __m256i *)p) : _mm256_maskz_loadu_epi8(mask, p);
+INLINE words read_channels(const uint8_t *p, size_t left, const bool is_signed) {
+    __m256i q = left ? _mm256_maskz_loadu_epi8((1u << left) - 1, p)
+                     : _mm256_loadu_si256((const __m256i *)p);
     return (words)(is_signed ? _mm512_cvtepi8_epi16(q) : _mm512_cvtepu8_epi16(q));
-}
-
-// 32 channels from number c on, or as many as the mask says. Unsigned values count as they are:
-// that they are 128 too large shows in the one matrix for which both rows of Bt have a sum other
-// than 0.
-INLINE void input_channels(const qrn_winograd8_input *t, size_t c, __mmask32 mask, const bool whole,
-                           const bool is_signed) {
-    words half[QRN_WINOGRAD_PLANES], d[QRN_WINOGRAD_WINDOW], r[QRN_WINOGRAD_WINDOW];
-    int16_t *v = t->v + c;
-#pragma GCC unroll 6
-    for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++) {
-#pragma GCC unroll 6
-        for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++)
-            d[i] = load(t->cells[i * QRN_WINOGRAD_WINDOW + j] + c, mask, whole, is_signed);
-        forward(d, half + j, QRN_WINOGRAD_WINDOW);
-    }
-#pragma GCC unroll 6
-    for (int i = 0; i < QRN_WINOGRAD_WINDOW; i++) {
-        forward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
-        if (i == 1 && !is_signed)
-            r[1] -= (int16_t)(6 * 6 * 128);
-#pragma GCC unroll 6
-        for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, v += t->plane)
-            _mm512_storeu_si512(v, (__m512i)r[j]);
-    }
-}
-
-INLINE void input_tile(const qrn_winograd8_input *t, const bool is_signed) {
-    size_t c = 0, left = t->channels % 32;
-    for (; c + 32 <= t->channels; c += 32)
-        input_channels(t, c, 0, true, is_signed);
-    if (left)
-        input_channels(t, c, (1u << left) - 1, false, is_signed);
-}
-
-static void transform_input(const qrn_winograd8_input *t) {
-    if (t->is_signed)
-        input_tile(t, true);
-    else
-        input_tile(t, false);
 }
 
 // _mm512_dpwssd_epi32; around the intrinsic gcc 12 copies and spills accumulators.
 static inline __m512i dot(__m512i acc, __m512i x, __m512i b) {
     __asm__("vpdpwssd %2, %1, %0" : "+v"(acc) : "v"(x), "v"(b));
     return acc;
-}
-
-static inline int32_t two_words(const int16_t *p) {
-    int32_t v;
-    memcpy(&v, p, sizeof v);
-    return v;
 }
 
 // Rows are reached from every third one, which needs no more than four base registers.
@@ -170,30 +99,13 @@ typedef struct part {
     __mmask16 mask; // of the columns that exist
 } part;
 
-// Vertically: what is left to be done are the rows of `half`, [4][6].
-INLINE void output_columns(const part *p, sums *half) {
-    const qrn_winograd8_output *t = p->t;
-    const int32_t *at = t->m + p->from;
-#pragma GCC unroll 6
-    for (int j = 0; j < QRN_WINOGRAD_WINDOW; j++, at += t->plane) {
-        sums m[QRN_WINOGRAD_WINDOW];
-#pragma GCC unroll 6
-        for (size_t i = 0; i < QRN_WINOGRAD_WINDOW; i++)
-            m[i] = (sums)_mm512_loadu_si512(at + i * QRN_WINOGRAD_WINDOW * t->plane);
-        backward(m, half + j, QRN_WINOGRAD_WINDOW);
-    }
-}
-
 // The sums of the four cells of line i.
-INLINE void output_line(const sums *half, const int i, __m512i column, __m512i *four) {
-    static const uint8_t shift[QRN_WINOGRAD_TILE] = {3, 2, 1, 1};
-    sums r[QRN_WINOGRAD_TILE];
-    backward(half + i * QRN_WINOGRAD_WINDOW, r, 1);
+INLINE void line_sums(const sums *half, const int i, __m512i column, __m512i *four) {
+    signed_sums r[QRN_WINOGRAD_TILE];
+    output_line(half, i, r);
 #pragma GCC unroll 4
-    for (int j = 0; j < QRN_WINOGRAD_TILE; j++) {
-        __m512i sum = (__m512i)(r[j] * INVERSE_OF_9);
-        four[j] = _mm512_add_epi32(_mm512_srai_epi32(sum, shift[i] + shift[j]), column);
-    }
+    for (int j = 0; j < QRN_WINOGRAD_TILE; j++)
+        four[j] = _mm512_add_epi32((__m512i)r[j], column);
 }
 
 // Results of the lanes that are not sure, from sums that are computed once more.
@@ -202,10 +114,10 @@ static __attribute__((noinline)) void decide(const part *p, __mmask16 sure) {
     const __m512i column = _mm512_loadu_si512(t->column + p->from);
     sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
     __m512i four[QRN_WINOGRAD_TILE * QRN_WINOGRAD_TILE];
-    output_columns(p, half);
+    output_columns(t, p->from, half);
 #pragma GCC unroll 4
     for (int i = 0; i < QRN_WINOGRAD_TILE; i++)
-        output_line(half, i, column, four + i * QRN_WINOGRAD_TILE);
+        line_sums(half, i, column, four + i * QRN_WINOGRAD_TILE);
     for (size_t i = 0; i < t->lines * QRN_WINOGRAD_TILE; i++) {
         uint8_t *y = t->y + i / QRN_WINOGRAD_TILE * t->y_line + i % QRN_WINOGRAD_TILE * t->y_cell;
         if (i % QRN_WINOGRAD_TILE < t->cells)
@@ -221,14 +133,14 @@ INLINE void output_part(const part *p, const bool whole) {
     sums half[QRN_WINOGRAD_TILE * QRN_WINOGRAD_WINDOW];
     uint8_t *y = t->y + p->from;
     __mmask16 all = 0xffff;
-    output_columns(p, half);
+    output_columns(t, p->from, half);
 #pragma GCC unroll 4
     for (int i = 0; i < QRN_WINOGRAD_TILE; i++, y += t->y_line) {
         __m512i four[QRN_WINOGRAD_TILE];
         __mmask16 sure;
         if ((size_t)i >= t->lines)
             break;
-        output_line(half, i, column, four);
+        line_sums(half, i, column, four);
         __m512i q = qrn_requant8_four(&p->requant, four, 1, &sure);
         all &= sure;
         q = whole ? qrn_requant8_order(&p->requant, q) : qrn_requant8_clamp(&p->requant, q);
