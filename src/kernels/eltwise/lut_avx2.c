@@ -10,6 +10,8 @@
 #include <string.h>
 
 #define PARTS 16
+#define TABLE 65536 // words of a table
+#define MANY 16384  // look-ups that use most lines of such a table
 
 typedef struct parts {
     __m256i p[PARTS];
@@ -72,8 +74,22 @@ static inline __attribute__((always_inline)) __m128i eight(const uint16_t *t, co
     return _mm_insert_epi16(v, t[b >> 48], 7);
 }
 
+// Between two runs of a network other data takes the table's place in the caches. Reading it line
+// by line is what hardware prefetches; look-ups would miss line after line: with a table in DRAM,
+// 56448 of them take 1.06 ns each without this and 0.60 ns with it, with one in a cache 0.35 and
+// 0.37 ns.
+static void read_table(const uint16_t *table) {
+    const size_t line = 64 / sizeof *table;
+    uint32_t all = 0;
+    for (size_t i = 0; i < TABLE; i += line)
+        all |= table[i];
+    __asm__ volatile("" : : "r"(all)); // is wanted
+}
+
 void qrn_lut_words_avx2(const uint16_t *table, const uint16_t *q, uint16_t *y, size_t n) {
     size_t i = 0;
+    if (n >= MANY)
+        read_table(table);
     for (; i + 8 <= n; i += 8)
         _mm_storeu_si128((__m128i *)(void *)(y + i), eight(table, q + i));
     for (; i < n; i++)
