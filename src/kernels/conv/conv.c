@@ -191,6 +191,13 @@ static const qrn_kernel conv_rows[] = {
      .works = qrn_depthwise8_works,
      .tasks = qrn_conv_tasks,
      .scratch = qrn_depthwise8_scratch},
+    {.name = "depthwise16_neon",
+     .domain = QRN_DOMAIN_RAW,
+     .needs = QRN_ISA_NEON,
+     .fn = qrn_depthwise16_neon,
+     .works = qrn_depthwise16_works,
+     .tasks = qrn_conv_tasks,
+     .scratch = qrn_depthwise16_scratch},
     DEPTHWISE_Q8(neon, QRN_ISA_NEON),
     DEPTHWISE_Q16(neon, QRN_ISA_NEON),
 #endif

@@ -13,8 +13,13 @@
 
 #include "kernels/conv/depthwise_strips.h"
 
-#define QRN_DEPTHWISE16_ROWS 2  // of a group
-#define QRN_DEPTHWISE16_UNITS 2 // of a block at most
+#define QRN_DEPTHWISE16_ROWS 2 // of a group
+// Units of a block at most: those that vectors of words unpack together.
+#if defined(__aarch64__)
+#define QRN_DEPTHWISE16_UNITS 1
+#else
+#define QRN_DEPTHWISE16_UNITS 2
+#endif
 
 // Where four neighbouring channels of a block lie, as a number of lanes of all its units: unpacking
 // works on eight words at a time.
@@ -38,7 +43,7 @@ typedef struct qrn_depthwise16_job {
 bool qrn_depthwise16_three(const qrn_strip_plan *p, const qrn_strip_block *b, const uint8_t *terms,
                            size_t row, size_t n_rows);
 
-// A call, for kernels that pack two rows of weights side by side, as words; `otherwise` does those
+// A call, for kernels that pack two rows of weights together, as words; `otherwise` does those
 // whose encodings the strips do not know.
 qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kernel,
                                qrn_kernel_fn otherwise);
@@ -46,5 +51,6 @@ qrn_status qrn_depthwise16_run(const qrn_kcall *k, const qrn_strip_kernel *kerne
 bool qrn_depthwise16_works(const qrn_kcall *k);
 size_t qrn_depthwise16_scratch(const qrn_kcall *k);
 qrn_status qrn_depthwise16_avx512vnni(const qrn_kcall *k);
+qrn_status qrn_depthwise16_neon(const qrn_kcall *k);
 
 #endif
