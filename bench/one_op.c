@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *const qb_form_names[QB_N_FORMS] = {"fp32", "u8s8", "u16s8", "u8s4"};
+const char *const qb_form_names[QB_N_FORMS] = {"fp32", "u8s8", "u16s8", "u8s4", "fp32s8", "fp32s4"};
 
 #define MAX_IO 4
 
@@ -37,12 +37,13 @@ struct qb_graph {
 };
 
 static const Qnn_DataType_t x_types[QB_N_FORMS] = {
-    QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_UFIXED_POINT_16,
-    QNN_DATATYPE_UFIXED_POINT_8};
+    QNN_DATATYPE_FLOAT_32,       QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_UFIXED_POINT_16,
+    QNN_DATATYPE_UFIXED_POINT_8, QNN_DATATYPE_FLOAT_32,       QNN_DATATYPE_FLOAT_32};
 static const Qnn_DataType_t w_types[QB_N_FORMS] = {
-    QNN_DATATYPE_FLOAT_32, QNN_DATATYPE_SFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_8,
-    QNN_DATATYPE_SFIXED_POINT_4};
-static const unsigned x_bits[QB_N_FORMS] = {32, 8, 16, 8}, w_bits[QB_N_FORMS] = {32, 8, 8, 4};
+    QNN_DATATYPE_FLOAT_32,       QNN_DATATYPE_SFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_8,
+    QNN_DATATYPE_SFIXED_POINT_4, QNN_DATATYPE_SFIXED_POINT_8, QNN_DATATYPE_SFIXED_POINT_4};
+static const unsigned x_bits[QB_N_FORMS] = {32, 8, 16, 8, 32, 32};
+static const unsigned w_bits[QB_N_FORMS] = {32, 8, 8, 4, 8, 4};
 
 static char text[160];
 
@@ -100,7 +101,7 @@ static void fill(void *data, size_t bytes, bool floats) {
 // Scales without a common measure: results on the borders between quantized values are as rare as
 // in real models. Codes of 16 bits span what 8 would, so that results stay within their range.
 static void encode(Qnn_Tensor_t *t, qb_form form, float scale, bool weights) {
-    if (form == QB_F32)
+    if (t->v1.dataType == QNN_DATATYPE_FLOAT_32)
         return;
     bool is16 = !weights && form == QB_U16S8;
     t->v1.quantizeParams.encodingDefinition = QNN_DEFINITION_DEFINED;

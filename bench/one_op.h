@@ -9,7 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef enum qb_form { QB_F32, QB_U8S8, QB_U16S8, QB_U8S4, QB_N_FORMS } qb_form;
+typedef enum qb_form {
+    QB_F32,
+    QB_U8S8,
+    QB_U16S8,
+    QB_U8S4,
+    QB_F32S8, // weights alone are quantized
+    QB_F32S4,
+    QB_N_FORMS
+} qb_form;
 extern const char *const qb_form_names[QB_N_FORMS]; // "fp32", "u8s8", ...
 
 typedef enum qb_op {

@@ -16,8 +16,8 @@
 
 // What a run of a row is multiplied with.
 typedef struct qrn_gemv_run {
-    // What sums of the planes start with: weights are shifted to be unsigned. Where all planes
-    // together fit 32 bits, [0] has what belongs to all.
+    // What sums of the planes start with, where weights are shifted to be unsigned. Where all
+    // planes together fit 32 bits, [0] has what belongs to all.
     int32_t first[QRN_GEMV_PLANES];
     float sum;       // of the integers
     float scale;     // of one
@@ -56,5 +56,10 @@ void qrn_gemv_products_avx512vnni(const qrn_gemv_strip *t, const qrn_gemv_rows *
 // Up to QRN_GEMV_MANY rows, where sums of all planes fit 32 bits; b.w are bytes as above.
 void qrn_gemv_many_avx512vnni(const qrn_gemv_strip *t, const qrn_gemv_rows *x);
 void qrn_gemv_bytes_avx512vnni(const qrn_gemv_panel *b, uint8_t *dst);
+
+// Weights are multiplied as signed bytes: sums start with 0.
+bool qrn_gemv_planes_neondot(const qrn_gemv_panel *b, const float *x, int8_t *planes,
+                             qrn_gemv_run *runs);
+void qrn_gemv_products_neondot(const qrn_gemv_strip *t, const qrn_gemv_rows *x);
 
 #endif

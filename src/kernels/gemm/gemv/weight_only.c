@@ -13,8 +13,8 @@ typedef struct engine {
     qrn_gemv_fn few;
     qrn_gemv_planes_fn planes; // (optional) rows as planes of bytes
     qrn_gemv_products_fn products;
-    qrn_gemv_products_fn many; // many rows, with the weights of a panel as bytes
-    qrn_gemv_bytes_fn bytes;
+    qrn_gemv_products_fn many; // (optional) many rows, with the weights of a panel as bytes
+    qrn_gemv_bytes_fn bytes;   // with `many`
 } engine;
 
 static qrn_dense_plan plan_of(const qrn_kcall *k) {
@@ -160,9 +160,10 @@ static size_t row_bytes(const qrn_weight_only_args *a, size_t rows) {
 }
 
 // Room of a task.
-static size_t plane_bytes(const qrn_weight_only_args *a, const qrn_dense_plan *p) {
+static size_t plane_bytes(const qrn_weight_only_args *a, const engine *e, const qrn_dense_plan *p) {
     size_t rows = p->rows < PLANE_ROWS ? p->rows : PLANE_ROWS;
-    return row_bytes(a, rows) + (p->rows > QRN_GEMV_FEW ? QRN_PANEL * (size_t)a->dense.depth : 0);
+    bool bytes = e->many && p->rows > QRN_GEMV_FEW;
+    return row_bytes(a, rows) + (bytes ? QRN_PANEL * (size_t)a->dense.depth : 0);
 }
 
 static void run_float_row(const qrn_kcall *k, const engine *e, const qrn_dense_plan *p, size_t r,
@@ -206,14 +207,14 @@ static void run_plane_rows(const qrn_kcall *k, const engine *e, const qrn_dense_
                            size_t n, const qrn_dense_part *part) {
     const qrn_weight_only_args *a = k->args;
     size_t runs = qrn_weight_only_runs(a), row = qrn_gemv_row_bytes(a->dense.depth, planes_of(a));
-    char *room = (char *)k->scratch + k->task * plane_bytes(a, p);
+    char *room = (char *)k->scratch + k->task * plane_bytes(a, e, p);
     rows_in_planes in = {.x.runs = (void *)room, .n = n};
     size_t most = p->rows < PLANE_ROWS ? p->rows : PLANE_ROWS;
     float *sums = (float *)(in.x.runs + most * runs);
     bool good[PLANE_ROWS];
     in.x.planes = (int8_t *)(sums + runs);
     qrn_gemv_panel b = panel_of(k, 0);
-    if (n > QRN_GEMV_FEW && qrn_gemv_fits_32(&b, b.planes))
+    if (e->many && n > QRN_GEMV_FEW && qrn_gemv_fits_32(&b, b.planes))
         in.bytes = (uint8_t *)room + row_bytes(a, most);
     for (size_t i = 0; i < n; i++)
         good[i] = e->planes(&b, (const float *)k->in[0]->data + (r + i) * a->dense.depth,
@@ -261,7 +262,7 @@ static size_t scratch(const qrn_kcall *k, const engine *e) {
     const qrn_weight_only_args *a = k->args;
     qrn_dense_plan p = plan_of(k);
     if (e->planes)
-        return k->n_tasks * plane_bytes(a, &p);
+        return k->n_tasks * plane_bytes(a, e, &p);
     size_t many = unpacked_floats(a) + qrn_dense_feed_of(&p, e->gemm, false).floats;
     size_t few = k->in[3] ? sum_floats(a) : 0;
     return k->n_tasks * (p.rows > QRN_GEMV_FEW && many > few ? many : few) * sizeof(float);
@@ -313,7 +314,6 @@ static qrn_status weight_only_ref(const qrn_kcall *k) {
     static qrn_status run_##isa(const qrn_kcall *k) { return run(k, &engine_##isa); }              \
     static size_t scratch_##isa(const qrn_kcall *k) { return scratch(k, &engine_##isa); }
 
-#if defined(__x86_64__)
 // Steps are whole, and no sum leaves 32 bits.
 static bool fits_planes(const qrn_kcall *k) {
     const qrn_weight_only_args *a = k->args;
@@ -321,6 +321,7 @@ static bool fits_planes(const qrn_kcall *k) {
     return whole && a->dense.depth > 0 && a->run <= 32768;
 }
 
+#if defined(__x86_64__)
 ENGINE(avx512vnni, .few = qrn_gemv_avx512, .planes = qrn_gemv_planes_avx512vnni,
        .products = qrn_gemv_products_avx512vnni, .many = qrn_gemv_many_avx512vnni,
        .bytes = qrn_gemv_bytes_avx512vnni)
@@ -328,6 +329,8 @@ ENGINE(avx512, .gemm = &qrn_gemm_f32_14x32_avx512, .unpack = qrn_gemv_unpack_avx
        .few = qrn_gemv_avx512)
 ENGINE(avx2, .gemm = &qrn_gemm_f32_6x32_avx2, .unpack = qrn_gemv_unpack_avx2, .few = qrn_gemv_avx2)
 #elif defined(__aarch64__)
+ENGINE(neondot, .few = qrn_gemv_neon, .planes = qrn_gemv_planes_neondot,
+       .products = qrn_gemv_products_neondot)
 ENGINE(neon, .gemm = &qrn_gemm_f32_6x32_neon, .unpack = qrn_gemv_unpack_neon, .few = qrn_gemv_neon)
 #endif
 
@@ -337,6 +340,7 @@ static const qrn_kernel weight_only_rows[] = {
     ROW(avx512, QRN_ISA_AVX512, NULL),
     ROW(avx2, QRN_ISA_AVX2, NULL),
 #elif defined(__aarch64__)
+    ROW(neondot, QRN_ISA_NEONDOT, fits_planes),
     ROW(neon, QRN_ISA_NEON, NULL),
 #endif
     {.name = "weight_only_ref", .domain = QRN_DOMAIN_F32, .fn = weight_only_ref, .tasks = tasks},
