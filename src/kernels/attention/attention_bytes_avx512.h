@@ -101,20 +101,32 @@ ATT_INLINE void att_begin(const att_digits *d, size_t r, int32_t offset, __m512i
         acc[p] = _mm512_set1_epi32(offset * d->sums[r][p]);
 }
 
+// Columns [at, at + 64) of n keys, transposed: in vector i, columns at + 4 * i on.
+ATT_INLINE void att_load_keys(const att_bytes *b, size_t at, size_t n, size_t depth,
+                              __m512i *keys) {
+    const __m512i flip = _mm512_set1_epi8((char)b->flip);
+    const uint8_t *p = b->data + at;
+    if (n >= ATT_KEYS && depth - at >= 64) {
+#pragma GCC unroll 16
+        for (size_t i = 0; i < ATT_KEYS; i++, p += b->stride)
+            keys[i] = _mm512_xor_si512(_mm512_loadu_si512(p), flip);
+    } else {
+        for (size_t i = 0; i < ATT_KEYS; i++)
+            keys[i] = att_load_bytes(p + (i < n ? i : 0) * b->stride, depth - at, flip);
+    }
+    qrn_transpose_16x16(keys);
+}
+
 // Products of rows with n keys, ATT_KEYS at most: s[r * ld + i].
 ATT_INLINE void att_multiply_some(const att_digits *d, const att_bytes *b, size_t n, size_t depth,
                                   float *s, size_t ld, const size_t rows) {
-    const __m512i flip = _mm512_set1_epi8((char)b->flip);
     __m512i acc[ATT_TOGETHER][ATT_DIGITS];
 #pragma GCC unroll 4
     for (size_t r = 0; r < rows; r++)
         att_begin(d, r, b->offset, acc[r]);
     for (size_t at = 0; at < depth; at += 64) {
         __m512i keys[ATT_KEYS];
-#pragma GCC unroll 16
-        for (size_t i = 0; i < ATT_KEYS; i++)
-            keys[i] = att_load_bytes(b->data + (i < n ? i : 0) * b->stride + at, depth - at, flip);
-        qrn_transpose_16x16(keys);
+        att_load_keys(b, at, n, depth, keys);
 #pragma GCC unroll 16
         for (size_t i = 0; i < ATT_KEYS; i++)
 #pragma GCC unroll 4
@@ -149,24 +161,36 @@ static __attribute__((noinline)) void att_multiply_bytes(const att_digits *d, co
     }
 }
 
-// 64 columns of n values, four values in a word: vector c of four has columns 16 * lane + 4 * c on.
+// 64 columns of four values, four values in a word: vector c of `to` has columns 16 * lane + 4 * c
+// on.
+ATT_INLINE void att_interleave_four(const __m512i *x, __m512i *to) {
+    __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), c = _mm512_unpacklo_epi8(x[2], x[3]);
+    __m512i e = _mm512_unpackhi_epi8(x[0], x[1]), g = _mm512_unpackhi_epi8(x[2], x[3]);
+    to[0] = _mm512_unpacklo_epi16(a, c);
+    to[1] = _mm512_unpackhi_epi16(a, c);
+    to[2] = _mm512_unpacklo_epi16(e, g);
+    to[3] = _mm512_unpackhi_epi16(e, g);
+}
+
+// The same of n values; `cols` are there. Those of `ask` will be read next.
 static void att_interleave(const att_bytes *b, size_t n, size_t cols, __m512i (*to)[4],
                            const char *ask, size_t ask_row) {
     const __m512i flip = _mm512_set1_epi8((char)b->flip);
-    for (size_t j = 0; j < n; j += 4, to++) {
-        __m512i x[4];
+    const uint8_t *p = b->data;
+    __m512i x[4];
+    size_t j = 0;
+    for (size_t i = 0; ask && i < n; i++)
+        _mm_prefetch(ask + i * ask_row, _MM_HINT_T0);
+    for (; j + 4 <= n && cols >= 64; j += 4) {
 #pragma GCC unroll 4
-        for (size_t i = 0; i < 4; i++) {
+        for (size_t i = 0; i < 4; i++, p += b->stride)
+            x[i] = _mm512_xor_si512(_mm512_loadu_si512(p), flip);
+        att_interleave_four(x, *to++);
+    }
+    for (; j < n; j += 4) {
+        for (size_t i = 0; i < 4; i++)
             x[i] = att_load_bytes(b->data + (j + i < n ? j + i : j) * b->stride, cols, flip);
-            if (ask)
-                _mm_prefetch(ask + (j + i) * ask_row, _MM_HINT_T0);
-        }
-        __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), c = _mm512_unpacklo_epi8(x[2], x[3]);
-        __m512i e = _mm512_unpackhi_epi8(x[0], x[1]), g = _mm512_unpackhi_epi8(x[2], x[3]);
-        (*to)[0] = _mm512_unpacklo_epi16(a, c);
-        (*to)[1] = _mm512_unpackhi_epi16(a, c);
-        (*to)[2] = _mm512_unpacklo_epi16(e, g);
-        (*to)[3] = _mm512_unpackhi_epi16(e, g);
+        att_interleave_four(x, *to++);
     }
 }
 
