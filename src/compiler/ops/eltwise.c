@@ -253,15 +253,20 @@ const qrn_cop qrn_cop_round_to = {
     QRN_COP_OUT(1, 1, 1),   .check = check_round_to,
 };
 
-static const qrn_attr rotate_attrs[] = {QRN_ATTR(qrn_rotate_args, inner)};
+static const qrn_attr rotate_attrs[] = {
+    QRN_ATTR(qrn_rotate_args, inner),
+    QRN_ATTR(qrn_rotate_args, rule),
+};
 
 static const char *check_rotate(const qrn_kcall *k, qrn_domain domain) {
     const qrn_view *x = k->in[0], *cos = k->in[1], *sin = k->in[2];
-    QRN_NEED(((const qrn_rotate_args *)k->args)->inner > 0, "inner is 0");
+    const qrn_rotate_args *a = k->args;
+    QRN_NEED(a->inner > 0, "inner is 0");
+    QRN_NEED(a->rule <= QRN_FP16_WIDE_RANGE, "unknown kind of fp16");
     QRN_NEED(x->rank > 0 && cos->rank > 0 && sin->rank > 0, "an input has no dimension");
-    size_t n = cos->dims[cos->rank - 1];
-    QRN_NEED(n > 0 && x->dims[x->rank - 1] == 2 * n && sin->dims[sin->rank - 1] == n,
-             "the last dimension of in[0] is not twice that of in[1] and in[2]");
+    size_t n = cos->dims[cos->rank - 1], row = x->dims[x->rank - 1];
+    QRN_NEED(n > 0 && row % 2 == 0 && (row == 2 * n || row == n) && sin->dims[sin->rank - 1] == n,
+             "the last dimension of in[0] is odd, or not once or twice that of in[1] and in[2]");
     QRN_NEED(qrn_view_count(cos) > 0 && qrn_chk_same_count(cos, sin),
              "in[1] is empty, or in[2] differs in size");
     QRN_NEED(qrn_chk_same_count(x, k->out[0]), "in[0] and out[0] differ in size");
