@@ -53,6 +53,23 @@ ATT_INLINE __m512i att_fours(__m512i acc, __m512i b, const int8_t *p) {
     return acc;
 }
 
+// The digits of 64 integers: bytes of x + 0x8080, of which the lower two are less by 0x80.
+ATT_INLINE void att_digits_of(__m512i *x, __m512i *digit) {
+    const __m512i middle = _mm512_set1_epi32(0x8080);
+    const __m512i by_digit =
+        _mm512_broadcast_i32x4(_mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15));
+    const __m512i in_order =
+        _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+    for (int i = 0; i < 4; i++)
+        x[i] =
+            _mm512_shuffle_epi8(_mm512_xor_si512(_mm512_add_epi32(x[i], middle), middle), by_digit);
+    __m512i a = _mm512_unpacklo_epi32(x[0], x[1]), b = _mm512_unpacklo_epi32(x[2], x[3]);
+    __m512i c = _mm512_unpackhi_epi32(x[0], x[1]), d = _mm512_unpackhi_epi32(x[2], x[3]);
+    digit[0] = _mm512_permutexvar_epi32(in_order, _mm512_unpacklo_epi64(a, b));
+    digit[1] = _mm512_permutexvar_epi32(in_order, _mm512_unpackhi_epi64(a, b));
+    digit[2] = _mm512_permutexvar_epi32(in_order, _mm512_unpacklo_epi64(c, d));
+}
+
 // Row r is n floats. False: they are not finite, or so small or large that there is no unit.
 static bool att_take_digits(att_digits *d, size_t r, const float *x, size_t n) {
     __m512 top = _mm512_setzero_ps();
@@ -66,21 +83,20 @@ static bool att_take_digits(att_digits *d, size_t r, const float *x, size_t n) {
     if (odd || (most > 0.0f && most < 1e-30f))
         return false;
     const __m512 factor = _mm512_set1_ps(most > 0.0f ? ATT_MOST / most : 0.0f);
-    const __m512i middle = _mm512_set1_epi32(0x80), low = _mm512_set1_epi32(0xff);
     __m512i sums[ATT_DIGITS] = {_mm512_setzero_si512(), _mm512_setzero_si512(),
                                 _mm512_setzero_si512()};
-    for (size_t i = 0; i < ATT_LONGEST && i < (n + 63) / 64 * 64; i += 16) {
-        __m512i v = _mm512_setzero_si512();
-        if (i < n)
-            v = _mm512_cvtps_epi32(_mm512_mul_ps(att_load(x + i, n - i), factor));
-        v = _mm512_add_epi32(v, _mm512_set1_epi32(0x8080));
-        __m512i digit[ATT_DIGITS] = {
-            _mm512_sub_epi32(_mm512_and_si512(v, low), middle),
-            _mm512_sub_epi32(_mm512_and_si512(_mm512_srai_epi32(v, 8), low), middle),
-            _mm512_srai_epi32(v, 16)};
+    for (size_t i = 0; i < ATT_LONGEST && i < n; i += 64) {
+        __m512i v[4], digit[ATT_DIGITS];
+        for (size_t j = 0; j < 4; j++) {
+            size_t at = i + 16 * j;
+            v[j] = _mm512_setzero_si512();
+            if (at < n)
+                v[j] = _mm512_cvtps_epi32(_mm512_mul_ps(att_load(x + at, n - at), factor));
+        }
+        att_digits_of(v, digit);
         for (int p = 0; p < ATT_DIGITS; p++) {
-            sums[p] = _mm512_add_epi32(sums[p], digit[p]);
-            _mm_storeu_si128((__m128i *)(d->of[r][p] + i), _mm512_cvtepi32_epi8(digit[p]));
+            sums[p] = _mm512_dpbusd_epi32(sums[p], _mm512_set1_epi8(1), digit[p]);
+            _mm512_storeu_si512(d->of[r][p] + i, digit[p]);
         }
     }
     for (int p = 0; p < ATT_DIGITS; p++)
