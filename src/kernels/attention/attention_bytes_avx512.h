@@ -188,19 +188,19 @@ ATT_INLINE void att_interleave_four(const __m512i *x, __m512i *to) {
     to[3] = _mm512_unpackhi_epi16(e, g);
 }
 
-// The same of n values; `cols` are there. Those of `ask` will be read next.
+// The same of n values; `cols` are there. One line of each row of `ask` will be read next.
 static void att_interleave(const att_bytes *b, size_t n, size_t cols, __m512i (*to)[4],
                            const char *ask, size_t ask_row) {
     const __m512i flip = _mm512_set1_epi8((char)b->flip);
     const uint8_t *p = b->data;
     __m512i x[4];
     size_t j = 0;
-    for (size_t i = 0; ask && i < n; i++)
-        _mm_prefetch(ask + i * ask_row, _MM_HINT_T0);
     for (; j + 4 <= n && cols >= 64; j += 4) {
 #pragma GCC unroll 4
-        for (size_t i = 0; i < 4; i++, p += b->stride)
+        for (size_t i = 0; i < 4; i++, p += b->stride, ask += ask_row) {
             x[i] = _mm512_xor_si512(_mm512_loadu_si512(p), flip);
+            _mm_prefetch(ask, _MM_HINT_T0);
+        }
         att_interleave_four(x, *to++);
     }
     for (; j < n; j += 4) {
