@@ -12,6 +12,7 @@ import onnxruntime as ort
 import pytest
 from onnx import numpy_helper
 
+import llama_in_place as in_place
 import tiny_llama as llama
 sys.path.append(str(Path(__file__).resolve().parent.parent / "frontend"))
 from gguf_writer import ARRAY, I32, STRING, U32, Gguf  # noqa: E402
@@ -321,6 +322,70 @@ def test_graphs_as_hugging_face_exports_them_generate(folder, tmp_path, flags, p
     assert got["statistics"]["prompt_executions"] == n // 8 + n % 8  # rests are not padded
     refuses(INPUT, "generate", graphs[0], *beside, "--raw", "-p", "What?", *flags,
             says=f"no graph computes {len(ids_of('What?'))} tokens")
+
+
+IN_PLACE_FLAGS = {"cpu": [], "htp": ["--backend", "htp", "--soc", "none"],
+                  "soc": ["--soc", "SM8650"]}
+
+
+@pytest.mark.parametrize("flags", IN_PLACE_FLAGS.values(), ids=IN_PLACE_FLAGS)
+@pytest.mark.parametrize("form", in_place.FORMS)
+def test_caches_that_graphs_update_in_place_generate(folder, tmp_path, form, flags):
+    graphs = [in_place.save(tmp_path / "chunk.onnx", 8, 40, form),
+              in_place.save(tmp_path / "decode.onnx", 1, 40, form)]
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    for prompt in PROMPTS.values():
+        got = generate(*graphs, *beside, "--raw", "-p", prompt, "-n", 6, *flags)
+        assert got["tokens"] == greedy(folder, ids_of(prompt), 6), prompt
+        assert got["statistics"]["positions"] == 40
+    one = generate(graphs[1], *beside, "--raw", "-p", PROMPTS["long"], "-n", 6, *flags)
+    assert one["tokens"] == greedy(folder, ids_of(PROMPTS["long"]), 6)
+
+
+@pytest.mark.parametrize("form", in_place.FORMS)
+def test_a_context_binary_updates_its_caches_in_place(folder, tmp_path, form):
+    graphs = [in_place.save(tmp_path / "chunk.onnx", 8, 40, form),
+              in_place.save(tmp_path / "decode.onnx", 1, 40, form)]
+    ok("compile", *graphs, "-o", tmp_path / "model.bin", "--soc", "SM8650")
+    got = generate(tmp_path / "model.bin", "--tokenizer", folder / "tokenizer.json", "--config",
+                   folder / "config.json", "--raw", "-p", PROMPTS["long"], "-n", 6)
+    assert got["tokens"] == greedy(folder, ids_of(PROMPTS["long"]), 6)
+    assert got["statistics"]["cache_shared"]
+
+
+def test_a_cache_updated_in_place_ends_where_its_buffer_does(folder, tmp_path):
+    chunk = in_place.save(tmp_path / "chunk.onnx", 8, 20)
+    decode = in_place.save(tmp_path / "decode.onnx", 1, 20)
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    prompt = "a quick brown 12"  # a third chunk of 8 tokens would end behind the 20 positions
+    got = generate(chunk, decode, *beside, "--raw", "-p", prompt)
+    made, n = len(got["tokens"]), len(ids_of(prompt))
+    assert got["tokens"] == greedy(folder, ids_of(prompt), 20 - n + 1)[:made]
+    assert (got["end"], made) in {("context", 20 - n + 1), ("end", made)}
+    refuses(INPUT, "generate", chunk, decode, *beside, "--raw", "-p", "x" * 21,
+            says=["21 tokens", "20 positions"])
+
+
+def test_a_cache_updated_in_place_follows_a_prompt_without_a_past(folder, tmp_path):
+    decode = in_place.save(tmp_path / "decode.onnx", 1, 40)
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    got = generate(folder / "prefill.onnx", decode, *beside, "--raw", "-p", "What?", "-n", 6)
+    assert got["tokens"] == greedy(folder, ids_of("What?"), 6)
+    assert got["statistics"]["prompt_executions"] == 1
+
+
+def test_a_cache_updated_in_place_has_one_type(folder, tmp_path):
+    m = onnx.load(in_place.save(tmp_path / "m.onnx", 1, 40, "scatter"))
+    m.graph.node.append(onnx.helper.make_node("Cast", ["state"], ["present.0.key"], to=10))
+    for n in list(m.graph.node)[:-1]:
+        n.output[:] = ["state" if x == "present.0.key" else x for x in n.output]
+        n.input[:] = ["state" if x == "present.0.key" else x for x in n.input]
+    (port,) = [o for o in m.graph.output if o.name == "present.0.key"]
+    port.type.tensor_type.elem_type = onnx.TensorProto.FLOAT16
+    onnx.save(m, tmp_path / "m.onnx")
+    refuses(INPUT, "generate", tmp_path / "m.onnx", "--tokenizer", folder / "tokenizer.json",
+            "--config", folder / "config.json", "--raw", "-p", "x",
+            says=["updated in place", "present.0.key"])
 
 
 def test_text_streams_and_statistics_go_to_stderr(folder):

@@ -26,6 +26,7 @@ typedef struct runner {
     ql_signature at;
     cache *past;      // NULL: none
     void **in, **out; // those of out are set while it is executed, unless it has one token
+    bool *in_cache;   // outputs that are the cache itself
 } runner;
 
 struct ql_model {
@@ -99,7 +100,8 @@ static qrn_status make_runner(ql_model *m, runner *r) {
     const ql_graph *g = r->g;
     r->in = qrn_arena_alloc(m->arena, g->n_inputs * sizeof *r->in);
     r->out = qrn_arena_alloc(m->arena, g->n_outputs * sizeof *r->out);
-    if (!r->in || !r->out)
+    r->in_cache = qrn_arena_alloc(m->arena, g->n_outputs * sizeof *r->in_cache);
+    if (!r->in || !r->out || !r->in_cache)
         return no_memory();
     if (r->at.past)
         QRN_TRY(find_cache(m, r));
@@ -107,11 +109,16 @@ static qrn_status make_runner(ql_model *m, runner *r) {
         r->in[r->at.past_k[l]] = r->past->k[l];
         r->in[r->at.past_v[l]] = r->past->v[l];
     }
+    for (uint32_t l = 0; r->at.in_place && l < r->at.layers; l++) {
+        r->out[r->at.new_k[l]] = r->past->k[l];
+        r->out[r->at.new_v[l]] = r->past->v[l];
+        r->in_cache[r->at.new_k[l]] = r->in_cache[r->at.new_v[l]] = true;
+    }
     for (uint32_t i = 0; i < g->n_inputs; i++)
         if (!r->in[i] && !(r->in[i] = own(m, ql_tensor_bytes(&g->inputs[i]))))
             return no_memory();
     for (uint32_t i = 0; i < g->n_outputs && r->at.tokens == 1; i++)
-        if (!(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
+        if (!r->out[i] && !(r->out[i] = own(m, ql_tensor_bytes(&g->outputs[i]))))
             return no_memory();
     return QRN_OK;
 }
@@ -119,7 +126,8 @@ static qrn_status make_runner(ql_model *m, runner *r) {
 // How far the graphs lead: the longest past that one of them continues by a token.
 static qrn_status count_positions(ql_model *m) {
     for (uint32_t i = 0; i < m->n_runners; i++) {
-        uint32_t most = m->runners[i].at.past ? m->runners[i].at.past + 1 : 0;
+        const ql_signature *at = &m->runners[i].at;
+        uint32_t most = at->past && !at->in_place ? at->past + 1 : at->past;
         m->positions = most > m->positions ? most : m->positions;
     }
     if (m->positions)
@@ -229,7 +237,11 @@ static bool gives_any(const runner *r) {
 
 // Can it compute the next of `left` tokens behind this many?
 static bool is_usable(const runner *r, uint32_t position, uint32_t left) {
-    return position <= r->at.past && (gives_any(r) || left >= r->at.tokens);
+    uint32_t most = r->at.past; // positions before the new tokens
+    if (r->at.in_place)
+        most -= r->at.tokens < most ? r->at.tokens : most;
+    return position <= most && (!r->at.in_place || r->at.tokens <= r->at.past) &&
+           (gives_any(r) || left >= r->at.tokens);
 }
 
 // What an execution costs, in decoded tokens: weights are read once however many tokens there are,
@@ -297,15 +309,35 @@ static void fill_angles(ql_model *m, const runner *r) {
     }
 }
 
+// Of all tokens of the graph, also those that are not kept: it places its rows by these numbers.
+static void fill_lengths(const ql_model *m, const runner *r) {
+    uint32_t all = m->position + r->at.tokens;
+    if (r->at.lengths != QL_ABSENT)
+        ql_integer_store(r->g->inputs[r->at.lengths].type, all - 1, r->in[r->at.lengths], 0);
+    if (r->at.total != QL_ABSENT)
+        ql_integer_store(r->g->inputs[r->at.total].type, all, r->in[r->at.total], 0);
+}
+
+// Does token `last` of the graph see column k of the mask? A graph that updates its cache in place
+// may place rows by the columns, so one row of a mask counts all of its tokens.
+static bool is_seen(const ql_model *m, const runner *r, uint32_t last, uint32_t k) {
+    uint32_t past = r->at.past;
+    if (r->at.in_place)
+        return k <= m->position + (r->at.mask_rows == r->at.tokens ? last : r->at.tokens - 1);
+    return k < m->position || (k >= past && k <= past + last);
+}
+
 // For the first `count` tokens of the graph.
 static void fill_mask(ql_model *m, const runner *r, uint32_t count) {
+    if (r->at.mask == QL_ABSENT)
+        return;
     const ql_tensor *t = &r->g->inputs[r->at.mask];
-    uint32_t past = r->at.past, n = past + r->at.tokens;
+    uint32_t n = r->at.past + (r->at.in_place ? 0 : r->at.tokens);
     bool integers = ql_is_integer(t->type);
     for (uint32_t i = 0; i < r->at.mask_rows; i++) {
         uint32_t last = r->at.mask_rows == r->at.tokens ? i : count - 1;
         for (uint32_t k = 0; k < n; k++) {
-            bool seen = k < m->position || (k >= past && k <= past + last);
+            bool seen = is_seen(m, r, last, k);
             m->row[k] = seen ? 0 : HIDDEN;
             if (integers)
                 ql_integer_store(t->type, seen, r->in[r->at.mask], (size_t)i * n + k);
@@ -326,7 +358,8 @@ static void keep_rows(ql_model *m, const runner *r, const ql_tensor *from, const
     if (m->position + n > c->rows)
         n = c->rows > m->position ? c->rows - m->position : 0;
     for (uint32_t h = 0; h < runs; h++) {
-        size_t at = ((size_t)h * r->at.new_rows + r->at.new_rows - r->at.tokens) * wide;
+        size_t first = r->at.in_place ? m->position : r->at.new_rows - r->at.tokens;
+        size_t at = ((size_t)h * r->at.new_rows + first) * wide;
         size_t slot = ((size_t)h * c->rows + m->position) * wide;
         if (same) {
             memcpy((char *)dst + slot * bytes, (const char *)src + at * bytes, n * wide * bytes);
@@ -342,7 +375,7 @@ static void keep_rows(ql_model *m, const runner *r, const ql_tensor *from, const
 static void keep(ql_model *m, const runner *r, uint32_t n) {
     for (uint32_t i = 0; i < m->n_caches; i++) {
         const cache *c = &m->caches[i];
-        for (uint32_t l = 0; l < r->at.layers; l++) {
+        for (uint32_t l = 0; l < r->at.layers && !(r->at.in_place && c == r->past); l++) {
             keep_rows(m, r, &r->g->outputs[r->at.new_k[l]], r->out[r->at.new_k[l]], c,
                       &c->owner->inputs[c->at->past_k[l]], c->k[l], n, r->at.key_columns);
             keep_rows(m, r, &r->g->outputs[r->at.new_v[l]], r->out[r->at.new_v[l]], c,
@@ -367,16 +400,21 @@ static qrn_status check_feed(const ql_model *m, const uint32_t *tokens, uint32_t
     return QRN_OK;
 }
 
+static bool can_add(size_t *all, size_t bytes) {
+    return qrn_add_size(*all, bytes, all) && qrn_add_size(*all, QRN_ALIGN, all);
+}
+
 // Results of a chunk of tokens are large, and a row of logits and what goes to the caches is all
 // that is wanted of them: they have memory while the graph is executed. NULL: there is none.
 static void *lend_outputs(const runner *r) {
     size_t all = 0;
     for (uint32_t i = 0; i < r->g->n_outputs; i++)
-        if (!qrn_add_size(all, ql_tensor_bytes(&r->g->outputs[i]), &all) ||
-            !qrn_add_size(all, QRN_ALIGN, &all))
+        if (!r->in_cache[i] && !can_add(&all, ql_tensor_bytes(&r->g->outputs[i])))
             return NULL;
     char *room = qrn_alloc(all), *to = room;
     for (uint32_t i = 0; room && i < r->g->n_outputs; i++) {
+        if (r->in_cache[i])
+            continue;
         r->out[i] = to;
         to += (ql_tensor_bytes(&r->g->outputs[i]) + QRN_ALIGN - 1) / QRN_ALIGN * QRN_ALIGN;
     }
@@ -416,6 +454,7 @@ qrn_status ql_model_feed(ql_model *m, const uint32_t *tokens, uint32_t n, bool (
         if (r->at.positions != QL_ABSENT)
             fill_positions(m, r);
         fill_angles(m, r);
+        fill_lengths(m, r);
         fill_mask(m, r, count);
         QRN_TRY(execute(m, r, count));
         m->position += count;

@@ -13,18 +13,23 @@
 static const char *const ids_names[] = {"ids", "input_ids", "tokens", NULL};
 static const char *const cos_names[] = {"cos", "position_ids_cos", "rope_cos", NULL};
 static const char *const sin_names[] = {"sin", "position_ids_sin", "rope_sin", NULL};
-static const char *const positions_names[] = {"positions", "position_ids", "input_pos", NULL};
+static const char *const positions_names[] = {"positions", "position_ids", "input_pos",
+                                              "cache_position", NULL};
+static const char *const lengths_names[] = {"seqlens_k", "past_seq_len", NULL};
+static const char *const total_names[] = {"total_sequence_length", "total_seq_len", NULL};
 static const char *const mask_names[] = {"mask", "attention_mask", "atten_mask", NULL};
 static const char *const last_names[] = {"last", "last_token_index", NULL};
 static const char *const logits_names[] = {"logits", NULL};
-static const char *const past_k_names[] = {"past_k_%u", "past_key_%u", "past_key_values.%u.key",
-                                           "past_key_%u_in", NULL};
-static const char *const past_v_names[] = {"past_v_%u", "past_value_%u", "past_key_values.%u.value",
-                                           "past_value_%u_in", NULL};
-static const char *const new_k_names[] = {"new_k_%u", "present_key_%u", "present.%u.key",
-                                          "past_key_%u_out", NULL};
-static const char *const new_v_names[] = {"new_v_%u", "present_value_%u", "present.%u.value",
-                                          "past_value_%u_out", NULL};
+static const char *const past_k_names[] = {
+    "past_k_%u", "past_key_%u", "past_key_values.%u.key", "past_key_%u_in", "past_keys_%u", NULL};
+static const char *const past_v_names[] = {
+    "past_v_%u",        "past_value_%u",  "past_key_values.%u.value",
+    "past_value_%u_in", "past_values_%u", NULL};
+static const char *const new_k_names[] = {"new_k_%u",        "present_key_%u",  "present.%u.key",
+                                          "past_key_%u_out", "present_keys_%u", NULL};
+static const char *const new_v_names[] = {"new_v_%u",          "present_value_%u",
+                                          "present.%u.value",  "past_value_%u_out",
+                                          "present_values_%u", NULL};
 
 // A pattern of the tables with the layer in it.
 static void name_of(const char *pattern, uint32_t layer, char *to, size_t size) {
@@ -101,54 +106,108 @@ static bool is_cache(const ql_tensor *t, uint32_t *heads, uint32_t *rows, uint32
 
 // Inputs other than the past.
 static qrn_status find_inputs(const ql_graph *g, ql_signature *s) {
-    s->positions = find(g->inputs, g->n_inputs, positions_names, 0);
-    bool turned = s->positions == QL_ABSENT; // by angles from outside
     const struct {
         const char *const *names;
         uint32_t *at;
-        bool needed;
-    } wanted[] = {{ids_names, &s->ids, true},
-                  {cos_names, &s->cos, turned},
-                  {sin_names, &s->sin, turned},
-                  {mask_names, &s->mask, true},
-                  {last_names, &s->last, false}};
-    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+    } wanted[] = {{ids_names, &s->ids},         {positions_names, &s->positions},
+                  {cos_names, &s->cos},         {sin_names, &s->sin},
+                  {mask_names, &s->mask},       {last_names, &s->last},
+                  {lengths_names, &s->lengths}, {total_names, &s->total}};
+    for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
         *wanted[i].at = find(g->inputs, g->n_inputs, wanted[i].names, 0);
-        if (*wanted[i].at == QL_ABSENT && wanted[i].needed)
-            return missing(g, "input", wanted[i].names[0]);
-    }
+    if (s->ids == QL_ABSENT)
+        return missing(g, "input", ids_names[0]);
+    if (s->mask == QL_ABSENT && s->lengths == QL_ABSENT)
+        return missing(g, "input", mask_names[0]);
     s->key_columns = g->key_columns;
     s->logits = find(g->outputs, g->n_outputs, logits_names, 0);
     return s->logits == QL_ABSENT ? missing(g, "output", logits_names[0]) : QRN_OK;
 }
 
-static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
+// The angles come from outside, or the graph finds the positions of its tokens by itself.
+static qrn_status check_rotation(const ql_graph *g, const ql_signature *s) {
+    bool by_mask = s->mask != QL_ABSENT && ql_is_integer(g->inputs[s->mask].type) &&
+                   (s->past == 0 || s->in_place);
+    bool itself = s->positions != QL_ABSENT || s->lengths != QL_ABSENT || by_mask;
+    if (s->cos == QL_ABSENT && !itself)
+        return missing(g, "input", cos_names[0]);
+    if (s->sin == QL_ABSENT && !itself)
+        return missing(g, "input", sin_names[0]);
+    const uint32_t angles[] = {s->cos, s->sin};
+    for (size_t i = 0; i < 2; i++) {
+        uint32_t rows, columns;
+        if (angles[i] == QL_ABSENT)
+            continue;
+        const ql_tensor *t = &g->inputs[angles[i]];
+        if (!is_matrix(t, &rows, &columns) || rows != s->tokens ||
+            (columns != s->head_dim && 2 * columns != s->head_dim))
+            return misshapen(g, t, "[.., tokens, numbers of a head]");
+    }
+    return QRN_OK;
+}
+
+// Inputs of one integer, or of one for each token.
+static qrn_status check_counts(const ql_graph *g, const ql_signature *s) {
+    if (s->last != QL_ABSENT && (ql_tensor_count(&g->inputs[s->last]) != 1 || s->logit_rows != 1))
+        return misshapen(g, &g->inputs[s->last], "[1], and 'logits' of one token");
+    if (s->positions != QL_ABSENT && ql_tensor_count(&g->inputs[s->positions]) != s->tokens)
+        return misshapen(g, &g->inputs[s->positions], "[1, tokens]");
+    if (s->lengths != QL_ABSENT && ql_tensor_count(&g->inputs[s->lengths]) != 1)
+        return misshapen(g, &g->inputs[s->lengths], "one number");
+    if (s->total != QL_ABSENT && ql_tensor_count(&g->inputs[s->total]) != 1)
+        return misshapen(g, &g->inputs[s->total], "one number");
+    return QRN_OK;
+}
+
+static qrn_status check_mask(const ql_graph *g, ql_signature *s) {
+    if (s->mask == QL_ABSENT)
+        return QRN_OK;
+    uint32_t columns, expected = s->in_place ? s->past : s->past + s->tokens;
+    const ql_tensor *mask = &g->inputs[s->mask];
+    bool one = ql_is_integer(mask->type); // row may do
+    if (is_matrix(mask, &s->mask_rows, &columns) && columns == expected &&
+        (s->mask_rows == s->tokens || (one && s->mask_rows == 1)))
+        return QRN_OK;
+    return misshapen(g, mask,
+                     s->in_place ? "[.., tokens, past], or integers [1, past]"
+                                 : "[.., tokens, past + tokens], or integers [1, past + tokens]");
+}
+
+// Do the outputs for the cache replace its inputs? They do if they are as long; where as many
+// tokens are computed as the past has, the mask decides.
+static bool is_in_place(const ql_graph *g, const ql_signature *s) {
     uint32_t rows, columns;
+    if (s->past == 0 || s->new_rows != s->past)
+        return false;
+    return s->past != s->tokens || s->mask == QL_ABSENT ||
+           (is_matrix(&g->inputs[s->mask], &rows, &columns) && columns == s->past);
+}
+
+static qrn_status check_in_place(const ql_graph *g, const ql_signature *s) {
+    for (uint32_t l = 0; s->in_place && l < s->layers; l++)
+        if (!ql_tensor_same_numbers(&g->inputs[s->past_k[l]], &g->outputs[s->new_k[l]]) ||
+            !ql_tensor_same_numbers(&g->inputs[s->past_v[l]], &g->outputs[s->new_v[l]]))
+            return QRN_FAIL(QRN_E_DTYPE,
+                            "%s: graph '%s': a cache updated in place has one type and encoding; "
+                            "those of '%s' and '%s', or of the values, differ",
+                            g->file, g->name, g->inputs[s->past_k[l]].name,
+                            g->outputs[s->new_k[l]].name);
+    return QRN_OK;
+}
+
+static qrn_status check_shapes(const ql_graph *g, ql_signature *s) {
+    uint32_t rows;
     const ql_tensor *ids = &g->inputs[s->ids], *logits = &g->outputs[s->logits];
     if (!is_matrix(ids, &rows, &s->tokens) || rows != 1)
         return misshapen(g, ids, "[1, tokens]");
     if (!is_matrix(logits, &s->logit_rows, &s->vocab) ||
         (s->logit_rows != s->tokens && s->logit_rows != 1))
         return misshapen(g, logits, "a row for each of the tokens of 'ids', or for the last one");
-    if (s->last != QL_ABSENT && (ql_tensor_count(&g->inputs[s->last]) != 1 || s->logit_rows != 1))
-        return misshapen(g, &g->inputs[s->last], "[1], and 'logits' of one token");
-    const uint32_t angles[] = {s->cos, s->sin};
-    for (size_t i = 0; i < 2; i++) {
-        const ql_tensor *t = &g->inputs[angles[i] == QL_ABSENT ? s->positions : angles[i]];
-        if (angles[i] == QL_ABSENT && (!is_matrix(t, &rows, &columns) || columns != s->tokens))
-            return misshapen(g, t, "[1, tokens]");
-        if (angles[i] == QL_ABSENT)
-            continue;
-        if (!is_matrix(t, &rows, &columns) || rows != s->tokens ||
-            (columns != s->head_dim && 2 * columns != s->head_dim))
-            return misshapen(g, t, "[.., tokens, numbers of a head]");
-    }
-    const ql_tensor *mask = &g->inputs[s->mask];
-    bool one = ql_is_integer(mask->type); // row may do
-    if (!is_matrix(mask, &s->mask_rows, &columns) || columns != s->past + s->tokens ||
-        (s->mask_rows != s->tokens && !(one && s->mask_rows == 1)))
-        return misshapen(g, mask, "[.., tokens, past + tokens], or integers [1, past + tokens]");
-    return QRN_OK;
+    s->in_place = is_in_place(g, s);
+    QRN_TRY(check_counts(g, s));
+    QRN_TRY(check_rotation(g, s));
+    QRN_TRY(check_mask(g, s));
+    return check_in_place(g, s);
 }
 
 // One of the four lists of caches; the first tensor of all sets the sizes.
@@ -178,7 +237,7 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
         if (inputs && s->past == 0)
             s->past = rows;
         if (!inputs && s->new_rows == 0)
-            s->new_rows = rows == s->past + s->tokens ? rows : s->tokens;
+            s->new_rows = rows == s->past + s->tokens || rows == s->past ? rows : s->tokens;
         if (heads != s->kv_heads || columns != s->head_dim ||
             rows != (inputs ? s->past : s->new_rows) || rows == 0 || heads == 0 || columns == 0)
             return misshapen(g, t,
@@ -189,10 +248,15 @@ static qrn_status find_caches(const ql_graph *g, bool inputs, const char *const 
     return QRN_OK;
 }
 
+static bool is_integer_role(const ql_signature *s, uint32_t input) {
+    return input == s->ids || input == s->positions || input == s->last || input == s->lengths ||
+           input == s->total;
+}
+
 static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
     for (uint32_t i = 0; i < g->n_inputs; i++) {
         Qnn_DataType_t type = g->inputs[i].type;
-        if ((i == s->ids || i == s->positions || i == s->last) && !ql_is_integer(type))
+        if (is_integer_role(s, i) && !ql_is_integer(type))
             return QRN_FAIL(QRN_E_DTYPE, "%s: graph '%s': '%s' is of type 0x%04x, expected int32",
                             g->file, g->name, g->inputs[i].name, (unsigned)type);
     }
@@ -204,7 +268,7 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
                             "%s: graph '%s': '%s' holds plain integers: what they stand for, scale "
                             "and offset, is not said",
                             g->file, g->name, t->name);
-        if (i != s->ids && i != s->positions && i != s->mask && i != s->last &&
+        if (!(i < g->n_inputs && (is_integer_role(s, i) || i == s->mask)) &&
             (ql_tensor_bytes(t) == 0 || ql_is_integer(t->type)))
             return QRN_FAIL(QRN_E_DTYPE,
                             "%s: graph '%s': '%s' is of type 0x%04x, expected float32, "
@@ -217,8 +281,7 @@ static qrn_status check_types(const ql_graph *g, const ql_signature *s) {
 // Every input must have a value.
 static qrn_status check_all_used(const ql_graph *g, const ql_signature *s) {
     for (uint32_t i = 0; i < g->n_inputs; i++) {
-        bool used = i == s->ids || i == s->cos || i == s->sin || i == s->positions ||
-                    i == s->mask || i == s->last;
+        bool used = is_integer_role(s, i) || i == s->cos || i == s->sin || i == s->mask;
         for (uint32_t k = 0; s->past && k < s->layers && !used; k++)
             used = i == s->past_k[k] || i == s->past_v[k];
         if (!used)

@@ -11,6 +11,11 @@
 // tokens from earlier ones itself. Outputs may hold the past before the new rows [1,kv,P+T,hd], and
 // the logits of one token alone [1,1,vocab]: that of the last row, or the one whose row is in the
 // input last [1].
+//
+// A graph may update its past in place: outputs [1,kv,P,hd] as the inputs, with the new rows where
+// the position is. Its mask has P columns, and the P positions include the new tokens. It may have,
+// instead of a mask, lengths (the position of the last token), and total (of all tokens); it may
+// rotate by positions that it finds in them.
 // T tokens are computed by an execution, P are remembered from before (0: the graph has no past),
 // i counts the layers. The caller writes the new rows into its cache.
 #ifndef QRN_FRONTEND_LLM_SIGNATURE_H
@@ -54,10 +59,12 @@ typedef struct ql_signature {
     uint32_t layers, kv_heads, head_dim, vocab;
     uint32_t logit_rows;                             // T, or 1: of the last token
     uint32_t last;                                   // input that chooses it, or QL_ABSENT
-    uint32_t new_rows;                               // of new_k_i: T, or P + T
+    uint32_t new_rows;                               // of new_k_i: T, P + T, or P if in place
     uint32_t mask_rows;                              // T, or 1: for all tokens
     uint32_t ids, cos, sin, positions, mask, logits; // among inputs or outputs, or QL_ABSENT
+    uint32_t lengths, total;                         // inputs, or QL_ABSENT
     bool key_columns;
+    bool in_place;                   // outputs of the cache belong into the memory of the inputs
     const uint32_t *past_k, *past_v; // by layer; NULL without a past
     const uint32_t *new_k, *new_v;   // by layer
 } ql_signature;

@@ -26,7 +26,7 @@ typedef struct executed {
     qc_graph *g;
     qt_llm_graphs *all;
     Qnn_MemHandle_t *mem; // inputs, then outputs; NULL in it: an ordinary buffer
-    const void **seen;    // inputs of the last execution
+    const void **seen;    // buffers of the last execution, in that order
 } executed;
 
 struct qt_llm_graphs {
@@ -48,14 +48,23 @@ static int refused(const char *file) {
     return QT_EXIT_REFUSED;
 }
 
+// Handles are asked for when a buffer is new. A cache that is updated in place is an output, too.
+static qrn_status find_handles(executed *e, qc_tensor *const *tensors, const void *const *buffers,
+                               uint32_t n, uint32_t first) {
+    for (uint32_t i = 0; e->all->memory && i < n; i++)
+        if (e->seen[first + i] != buffers[i]) {
+            QRN_TRY(qt_llm_memory_handle(e->all->memory, e->g->client, tensors[i], buffers[i],
+                                         &e->mem[first + i]));
+            e->seen[first + i] = buffers[i];
+        }
+    return QRN_OK;
+}
+
 static qrn_status execute(void *ctx, const void *const *inputs, void *const *outputs) {
     executed *e = ctx;
-    for (uint32_t i = 0; e->all->memory && i < e->g->n_inputs; i++)
-        if (e->seen[i] != inputs[i]) {
-            QRN_TRY(qt_llm_memory_handle(e->all->memory, e->g->client, e->g->inputs[i], inputs[i],
-                                         &e->mem[i]));
-            e->seen[i] = inputs[i];
-        }
+    const qc_graph *g = e->g;
+    QRN_TRY(find_handles(e, g->inputs, inputs, g->n_inputs, 0));
+    QRN_TRY(find_handles(e, g->outputs, (const void *const *)outputs, g->n_outputs, g->n_inputs));
     return qc_graph_execute_mem(e->g, inputs, outputs, e->all->memory ? e->mem : NULL, NULL, NULL);
 }
 
@@ -65,7 +74,7 @@ static executed *make_executed(qt_llm_graphs *l, qc_graph *g) {
         return NULL;
     *e = (executed){.g = g, .all = l};
     e->mem = qrn_arena_alloc(l->arena, (g->n_inputs + g->n_outputs) * sizeof *e->mem);
-    e->seen = qrn_arena_alloc(l->arena, g->n_inputs * sizeof *e->seen);
+    e->seen = qrn_arena_alloc(l->arena, (g->n_inputs + g->n_outputs) * sizeof *e->seen);
     return e->mem && e->seen ? e : NULL;
 }
 
