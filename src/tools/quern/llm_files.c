@@ -83,11 +83,10 @@ static int read_config(qt_llm_files *f, const qt_llm_options *opt) {
         return qt_failed(NULL, QT_EXIT_INPUT);
     if (more && ql_config_read(more, &f->config) != QRN_OK)
         return qt_failed(NULL, QT_EXIT_INPUT);
-    f->has_config = config;
     return QT_EXIT_OK;
 }
 
-// Nothing can be computed without the base of the rotated positions.
+// Whether the base of the rotated positions is needed, the graphs say (cache.c).
 static int check_rope(qt_llm_files *f, const qt_llm_options *opt) {
     if (opt->rope_theta < 0) {
         qt_error("--rope-theta %g: expected a number above 0", opt->rope_theta);
@@ -95,16 +94,7 @@ static int check_rope(qt_llm_files *f, const qt_llm_options *opt) {
     }
     if (opt->rope_theta > 0)
         f->config.rope.theta = opt->rope_theta;
-    bool needed = false; // an ExecuTorch program has the angles inside
-    for (size_t i = 0; i < f->graphs.n; i++)
-        needed = needed || !qt_is_pte(f->graphs.items[i]);
-    if (f->config.rope.theta > 0 || !needed)
-        return QT_EXIT_OK;
-    qt_error("rope_theta, by which positions are rotated, is not known: %s; give it with "
-             "--rope-theta N, or config.json with --config FILE",
-             f->has_config ? "config.json does not say it"
-                           : "there is no config.json beside the model");
-    return QT_EXIT_USAGE;
+    return QT_EXIT_OK;
 }
 
 // --- GGUF files

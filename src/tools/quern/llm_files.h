@@ -19,7 +19,6 @@ typedef struct qt_llm_files {
     qt_list graphs; // those of a folder in its place
     ql_tokenizer *tokenizer;
     ql_config config;
-    bool has_config; // there is a config.json
     ql_chat chat;
     const char *chat_file; // where its template is from; NULL: there is none
     bool chat_guessed;     // by the names of special tokens
