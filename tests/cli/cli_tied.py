@@ -72,6 +72,30 @@ def test_a_context_binary_holds_a_tied_table_once(weights, copies, tmp_path):
     check(tmp_path, weights(), wide_range)
 
 
+@pytest.mark.parametrize("backend", ["cpu", "htp"])
+def test_a_matrix_of_several_layers_is_packed_once(backend, tmp_path):
+    """The steps of an unrolled recurrence read one matrix: here 16 MB of floats, or 8 of fp16."""
+    n, w = 2048, RNG.normal(0, 1 / 45, (2048, 2048)).astype(np.float32)
+    x, peak = np.abs(RNG.standard_normal((1, n))).astype(np.float32), {}
+    np.save(tmp_path / "x.npy", x)
+    flags = ["--backend", backend, *(["--soc", "SM8650"] if backend == "htp" else [])]
+    for layers in (1, 8):
+        nodes = [h.make_node("MatMul", [f"h{i}", "w"], [f"m{i}"]) for i in range(layers)]
+        nodes += [h.make_node("Relu", [f"m{i}"], [f"h{i + 1}"]) for i in range(layers)]
+        path = model(tmp_path / f"net{layers}.onnx", [v for p in zip(nodes, nodes[layers:])
+                                                      for v in p],
+                     {"h0": (T.FLOAT, (1, n))}, {f"h{layers}": (T.FLOAT, (1, n))}, {"w": w})
+        peak[layers] = ok_json("bench", path, tmp_path / "x.npy", "-n", 1, *flags,
+                               "--json")["peak_rss_mb"]
+    assert peak[8] < peak[1] + 30
+    ok("run", path, tmp_path / "x.npy", "-o", tmp_path, *flags)
+    want = x.astype(np.float64)
+    for _ in range(8):
+        want = np.maximum(want @ w.astype(np.float64), 0)
+    np.testing.assert_allclose(np.load(tmp_path / "output_0.npy"), want,
+                               rtol=1e-4 if backend == "cpu" else 0.05, atol=0.02)
+
+
 def test_large_tables_in_fp16_are_tied_through_cast_and_transpose(tmp_path):
     rows, depth = 65600, 260  # more than 64 MiB of floats
     table = np.tile(np.minimum(TABLE, 1).astype(np.float16)[:, :depth], (66, 1))[:rows]

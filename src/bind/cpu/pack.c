@@ -104,11 +104,32 @@ static void note(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val v, qrn_pac
                            .holder = &c->data};
 }
 
+// The form that another node's packing gives the same tensor; NULL: there is none. The steps of an
+// unrolled recurrence read one matrix: with a copy for each of them it would fit in no cache. Data
+// that updates may replace is packed for each node.
+static const qrn_plan_packing *alike(const qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val v) {
+    const qrn_plan *p = b->plan;
+    for (uint32_t i = 0; i < p->n_packings && !constant_of(b, k->source)->updateable; i++) {
+        const qrn_plan_packing *e = &p->packings[i];
+        if (e->source == k->source && e->id == k->id && e->pack && e->pack == k->pack &&
+            p->values[e->value].size_bytes == p->values[v].size_bytes &&
+            memcmp(e->args, k->args, k->args_bytes) == 0)
+            return e;
+    }
+    return NULL;
+}
+
 // Makes plan value v the packed form.
 static qrn_status pack_into(qrn_cpu_binder *b, const qrn_cpu_packing *k, qrn_val v) {
     qrn_plan *p = b->plan;
     const qrn_packed *known = before(b, k);
+    const qrn_plan_packing *equal = known ? NULL : alike(b, k, v);
     qrn_cconst *c = &b->cg->constants[b->cg->values[k->source].constant];
+    if (equal) {
+        p->values[v].view.data = equal->dst;
+        note(b, k, v, NULL, NULL);
+        return QRN_OK;
+    }
     if (known)
         p->values[v].view.data = (void *)(uintptr_t)known->data; // kernels never write inputs
     else if (c->data)
