@@ -343,6 +343,26 @@ def test_caches_that_graphs_update_in_place_generate(folder, tmp_path, form, fla
     assert one["tokens"] == greedy(folder, ids_of(PROMPTS["long"]), 6)
 
 
+@pytest.mark.parametrize("flags", [[], ["--soc", "SM8750"]], ids=["cpu", "htp"])
+@pytest.mark.parametrize("form", in_place.FORMS)
+def test_fp16_caches_are_not_converted_as_a_whole(folder, tmp_path, form, flags):
+    half = onnx.TensorProto.FLOAT16
+    graphs = [in_place.save(tmp_path / "chunk.onnx", 8, 40, form, half),
+              in_place.save(tmp_path / "decode.onnx", 1, 40, form, half)]
+    for g in graphs:
+        steps = [s for s in ok("show", g, "--compiled", *(flags or ["-b", "cpu"])).stdout
+                 .splitlines() if "[1,2,40,16]" in s]
+        made = [s.split("= ")[1].split(".")[0] for s in steps]
+        caches = 2 * llama.LAYERS
+        assert sorted(m.split("_")[0] for m in made) == \
+            ["attention"] * llama.LAYERS + ["scatter"] * caches, steps
+    beside = ["--tokenizer", folder / "tokenizer.json", "--config", folder / "config.json"]
+    for prompt in PROMPTS.values():
+        got, plain = (generate(*graphs, *beside, "--raw", "-p", prompt, "-n", 6, *flags,
+                               env={"QUERN_PASSES": p}) for p in ("", "-cache"))
+        assert got["tokens"] == plain["tokens"] == greedy(folder, ids_of(prompt), 6), prompt
+
+
 @pytest.mark.parametrize("form", in_place.FORMS)
 def test_a_context_binary_updates_its_caches_in_place(folder, tmp_path, form):
     graphs = [in_place.save(tmp_path / "chunk.onnx", 8, 40, form),

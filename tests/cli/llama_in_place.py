@@ -77,7 +77,8 @@ def _positions(g, form, t, room):
     return [info("attention_mask", T.INT64, [1, room])]
 
 
-def save(path, t, room, form="builder"):
+def save(path, t, room, form="builder", real=T.FLOAT):
+    """real: the type of weights, caches, mask and logits."""
     g, info = Graph(), h.make_tensor_value_info
     inputs = [info("input_ids", T.INT64, [1, t]), *_positions(g, form, t, room)]
     x = g.op("Gather", "embed", "input_ids")
@@ -90,6 +91,11 @@ def save(path, t, room, form="builder"):
     outputs = [info("logits", T.FLOAT, [1, t, VOCAB])]
     outputs += [info(f"present.{s}", T.FLOAT, shape) for s in states]
     constants = {**llama.weights(), **g.constants}
+    kind = h.tensor_dtype_to_np_dtype(real)
+    constants = {k: v.astype(kind) if v.dtype == np.float32 else v for k, v in constants.items()}
+    for v in [*inputs, *outputs]:
+        if v.type.tensor_type.elem_type == T.FLOAT:
+            v.type.tensor_type.elem_type = real
     graph = h.make_graph(g.nodes, "llama", inputs, outputs,
                          [numpy_helper.from_array(v, k) for k, v in constants.items()])
     onnx.save(h.make_model(graph, ir_version=8, opset_imports=[

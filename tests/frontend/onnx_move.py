@@ -145,7 +145,29 @@ def reductions():
                        feeds | {"i": spread}, **limits)
 
 
+def scattered_caches():
+    """An fp16 cache that is read, updated and returned; other bits than those of rows stay."""
+    past, rows, q = (RNG.standard_normal(s).astype(np.float16)
+                     for s in ((1, 2, 24, 8), (1, 2, 3, 8), (1, 2, 5, 8)))
+    at, want = np.array([7, 0, 23]), past.copy()
+    want[:, :, at] = rows
+    spread = np.broadcast_to(at.reshape(1, 1, 3, 1), rows.shape).astype(np.int64)
+    tuples = np.stack(np.broadcast_arrays(0, np.arange(2)[:, None], at), -1)[None]
+    product = q.astype(np.float64) @ want.astype(np.float64).swapaxes(2, 3)
+    read = [node("Transpose", "present", "t", perm=[0, 1, 3, 2]), node("MatMul", "q t", "y")]
+    for name, scatter, index in (
+            ("elements", node("ScatterElements", "past at rows", "present", axis=2), spread),
+            ("nd", node("ScatterND", "past at rows", "present"), tuples)):
+        yield case(f"cache_{name}", [scatter, *read],
+                   {"past": past, "at": index, "rows": rows, "q": q}, "present y",
+                   expected=[want, product.astype(np.float16)], tol=2e-3)
+        two = [scatter, *read, node("Neg", "past", "z")]  # the input has another reader
+        yield case(f"cache_{name}_read", two, {"past": past, "at": index, "rows": rows, "q": q},
+                   "present y z", expected=[want, product.astype(np.float16), -past], tol=2e-3)
+
+
 def cases():
+    yield from scattered_caches()
     for t in TYPES:
         for make in (cutting, indexing, padding, blocks):
             yield from make(t)
