@@ -395,6 +395,24 @@ def test_a_cache_updated_in_place_follows_a_prompt_without_a_past(folder, tmp_pa
     assert got["statistics"]["prompt_executions"] == 1
 
 
+@pytest.mark.parametrize("flags", [["-b", "cpu"], ["--soc", "SM8750"]], ids=["cpu", "htp"])
+@pytest.mark.parametrize("form, place, room, token, says", [
+    ("lengths", 40, 40, 3, "index 40"), ("lengths", -1, 40, 3, "index 40"),  # none is negative
+    ("scatter", 40, 40, 3, "index 40"), ("lengths", 3, 48, 3, "expects [1, 2, 40, 16]"),
+    ("lengths", 3, 40, 96, "index 96"), ("lengths", 3, 40, -97, "index -97")], ids=str)
+def test_rows_behind_a_cache_and_tokens_outside_are_rejected(tmp_path, flags, form, place, room,
+                                                             token, says):
+    graph = in_place.save(tmp_path / "m.onnx", 1, 40, form)
+    past = {f"past_key_values.{i}.{k}": np.zeros((1, 2, room, 16), np.float32)
+            for i in range(llama.LAYERS) for k in ("key", "value")}
+    where = {"seqlens_k": np.array([[place]], np.int32),
+             "total_sequence_length": np.array([place + 1], np.int32)} if form == "lengths" else \
+        {"cache_position": np.array([place]), "attention_mask": np.zeros((1, 1, 1, 1, 40), "f4")}
+    np.savez(tmp_path / "in.npz", input_ids=np.array([[token]]), **past, **where)
+    p = quern("run", graph, "-i", tmp_path / "in.npz", *flags)
+    assert p.returncode != 0 and says in p.stderr and p.stderr.count("\n") == 1, p.stderr
+
+
 def test_a_cache_updated_in_place_has_one_type(folder, tmp_path):
     m = onnx.load(in_place.save(tmp_path / "m.onnx", 1, 40, "scatter"))
     m.graph.node.append(onnx.helper.make_node("Cast", ["state"], ["present.0.key"], to=10))
