@@ -147,6 +147,40 @@ def test_the_text_of_a_chat_is_that_of_its_template(folder, tmp_path):
     assert got["tokens"] == want
 
 
+def test_tools_are_described_by_the_chat_template(folder, tmp_path):
+    tools = [{"type": "function", "function": {"name": "add", "strict": True, "limit": None,
+                                               "parameters": {"a": [1, -2]}}}]
+    template = tmp_path / "t.jinja"
+    (tmp_path / "tools.json").write_text(json.dumps(tools))
+    flags = ["--chat-template", template, "--tools", tmp_path / "tools.json", "-p", "x"]
+    text = "add" + json.dumps(tools[0]) + "x"  # as transformers writes it
+    template.write_text("{% for t in tools %}{% if t.function.name + t|tojson + 'x' == '" + text +
+                        "' %}y{% endif %}{% endfor %}")
+    assert generate(folder, *flags, "-n", 3)["tokens"] == greedy(folder, ids_of("y"), 3)
+    template.write_text("{% for t in tools %}{{ t.function.name }}"
+                        "{{ t.function.parameters.a|tojson|length }}{% endfor %}{{ tools|length }}")
+    got = generate(folder, *flags, "-n", 3)
+    assert got["tokens"] == greedy(folder, ids_of("add71"), 3)
+    template.write_text("y")
+    assert "chat template does not mention tools" in ok("generate", folder, *flags, "-n", 1).stderr
+    template.write_text("{% if tools == none %}a{% endif %}b")
+    assert generate(folder, *flags[:2], "-p", "x", "-n", 3)["tokens"] == \
+        greedy(folder, ids_of("ab"), 3)
+
+
+@pytest.mark.parametrize("text, code, says", [
+    ("{}", INPUT, "expected a list of tools"), ("[", INPUT, "t.json:1"), ("[1.5]", INPUT, "1.5"),
+    ("[12345678901234567890]", INPUT, "64 bits"), (None, FAILURE, "No such file")], ids=str)
+def test_tools_that_cannot_be_read_are_rejected(folder, tmp_path, text, code, says):
+    if text:
+        (tmp_path / "t.json").write_text(text)
+    (tmp_path / "t.jinja").write_text("{{ tools }}")
+    refuses(code, "generate", folder, "-p", "x", "--tools", tmp_path / "t.json",
+            "--chat-template", tmp_path / "t.jinja", says=says)
+    refuses(USAGE, "generate", folder, "--raw", "-p", "x", "--tools", tmp_path / "t.json",
+            says="--tools")
+
+
 def test_chatml_by_its_tokens_is_reported(folder):
     p = ok("generate", folder, "-p", "hi", "-n", 3, "--json")
     want = greedy(folder, ids_of("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n"), 3)

@@ -455,11 +455,13 @@ static bool put_word(ql_jstate *s, ql_jitems *to, const char *key, const char *t
 
 static qrn_status set_names(ql_jstate *s, const ql_conversation *c) {
     ql_jitems *names = s->scope->names;
-    ql_jvalue messages = ql_jnew(s, QL_J_LIST);
+    ql_jvalue messages = ql_jnew(s, QL_J_LIST), tools = {.kind = QL_J_NONE};
+    if (c->tools)
+        QRN_TRY(ql_jfrom_json(s, c->tools, &tools));
     bool ok = messages.items && put_word(s, names, "bos_token", c->bos) &&
               put_word(s, names, "eos_token", c->eos) &&
               ql_jput(s, names, (ql_slice){"add_generation_prompt", 21}, ql_jbool(c->answer)) &&
-              ql_jput(s, names, (ql_slice){"tools", 5}, (ql_jvalue){.kind = QL_J_NONE}) &&
+              ql_jput(s, names, (ql_slice){"tools", 5}, tools) &&
               ql_jput(s, names, (ql_slice){"documents", 9}, (ql_jvalue){.kind = QL_J_NONE});
     for (uint32_t i = 0; ok && i < c->n; i++) {
         ql_jvalue m = ql_jnew(s, QL_J_DICT);

@@ -8,6 +8,7 @@
 #ifndef QRN_FRONTEND_LLM_TEMPLATE_H
 #define QRN_FRONTEND_LLM_TEMPLATE_H
 
+#include "base/json_read.h"
 #include "frontend/llm/tokenizer.h"
 
 typedef struct ql_message {
@@ -18,6 +19,7 @@ typedef struct ql_conversation {
     const ql_message *messages;
     uint32_t n;
     const char *bos, *eos; // texts of the tokens; NULL: not defined
+    const qrn_json *tools; // list of tools that the model may call; NULL: none
     bool answer;           // with what precedes the model's own words (add_generation_prompt)
 } ql_conversation;
 

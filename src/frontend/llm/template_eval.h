@@ -43,6 +43,9 @@ qrn_status ql_jprint(ql_jstate *s, unsigned line, const ql_jvalue *v, ql_bytes *
 // Two texts as one.
 qrn_status ql_jjoin(ql_jstate *s, ql_slice a, ql_slice b, ql_jvalue *out);
 
+// The value of a JSON text, which must stay as long as the value.
+qrn_status ql_jfrom_json(ql_jstate *s, const qrn_json *j, ql_jvalue *out);
+
 // Arguments that were evaluated.
 #define QL_J_MAX_ARGS 8
 typedef struct ql_jargs {

@@ -44,6 +44,8 @@ static const qt_flag prompt_flags[] = {
     {"config", 0, QT_FILE, "FILE", AT(llm.config), NULL, "config.json (default: beside MODEL)"},
     {"chat-template", 0, QT_FILE, "FILE", AT(llm.chat), NULL,
      "Jinja (default: tokenizer_config.json's)"},
+    {"tools", 0, QT_FILE, "FILE", AT(llm.tools), NULL,
+     "JSON list of tools that the chat template describes"},
     {"lora", 0, QT_LIST, "FILE[:N]", AT(adapters), NULL,
      "apply a LoRA adapter to the context binary, or after N tokens of the answer"},
     {"rope-theta", 0, QT_NUMBER, "X", AT(llm.rope_theta), NULL,
@@ -179,6 +181,7 @@ static int make_prompt(job *j) {
                                    .n = j->n_messages,
                                    .bos = f->chat.bos,
                                    .eos = f->chat.eos,
+                                   .tools = f->tools,
                                    .answer = true};
     qrn_status s = QRN_OK;
     j->prompt.n = 0;
@@ -333,9 +336,10 @@ static int check_options(const generate_options *o) {
         qt_error("--prompt and --prompt-file exclude each other");
         return QT_EXIT_USAGE;
     }
-    if (o->raw && (o->system || o->interactive)) {
-        qt_error("--%s needs a chat template, --raw uses none",
-                 o->system ? "system" : "interactive");
+    if (o->raw && (o->system || o->interactive || o->llm.tools)) {
+        qt_error("--%s needs a chat template, --raw uses none", o->system        ? "system"
+                                                                : o->interactive ? "interactive"
+                                                                                 : "tools");
         return QT_EXIT_USAGE;
     }
     if (!o->prompt && !o->prompt_file && !o->interactive) {

@@ -246,6 +246,19 @@ int qt_llm_graphs_find(const qt_list *models, qt_llm_files *out) {
     return out->arena ? find_graphs(out, models) : qt_no_memory();
 }
 
+static int read_tools(qt_llm_files *f, const qt_llm_options *opt) {
+    if (!opt->tools)
+        return QT_EXIT_OK;
+    qrn_status s = qrn_json_read_file(opt->tools, f->arena, &f->tools);
+    if (s == QRN_OK && f->tools->kind != QRN_JSON_ARRAY)
+        s = QRN_FAIL(QRN_E_ARGUMENT, "%s:%u: %s, expected a list of tools", opt->tools,
+                     f->tools->line, qrn_json_kind_text(f->tools->kind));
+    if (s == QRN_OK && f->chat.chat_template && !strstr(f->chat.chat_template, "tools"))
+        qt_warn("%s has no effect: the chat template does not mention tools", opt->tools);
+    return s == QRN_OK ? QT_EXIT_OK
+                       : qt_failed(NULL, s == QRN_E_NOT_FOUND ? QT_EXIT_FAILURE : QT_EXIT_INPUT);
+}
+
 int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out) {
     int code = qt_llm_graphs_find(models, out);
     if (code == QT_EXIT_OK)
@@ -256,6 +269,8 @@ int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_f
         code = check_rope(out, opt);
     if (code == QT_EXIT_OK)
         code = read_chat(out, opt);
+    if (code == QT_EXIT_OK)
+        code = read_tools(out, opt);
     if (code == QT_EXIT_OK)
         find_ends(out);
     return code;

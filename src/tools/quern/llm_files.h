@@ -4,6 +4,7 @@
 #ifndef QRN_TOOLS_QUERN_LLM_FILES_H
 #define QRN_TOOLS_QUERN_LLM_FILES_H
 
+#include "base/json_read.h"
 #include "frontend/llm/config.h"
 #include "frontend/llm/tokenizer.h"
 #include "tools/quern/flags.h"
@@ -12,6 +13,7 @@ typedef struct qt_llm_options {
     const char *tokenizer; // tokenizer.json or GGUF; NULL: tokenizer.json beside the model
     const char *config;    // file; NULL: config.json beside the model
     const char *chat;      // file with a chat template; NULL: that of tokenizer_config.json
+    const char *tools;     // file with a list of tools for the chat template; NULL: none
     double rope_theta;     // 0: that of config.json
 } qt_llm_options;
 
@@ -21,6 +23,7 @@ typedef struct qt_llm_files {
     ql_config config;
     ql_chat chat;
     const char *chat_file; // where its template is from; NULL: there is none
+    qrn_json *tools;       // NULL: none
     bool chat_guessed;     // by the names of special tokens
     bool ends_guessed;     // tokens that end a text are the usual ones: no file names them
     qrn_arena *arena;
