@@ -317,6 +317,63 @@ static void conv_rows_agree_with_the_definition(void **unused) {
     assert_true(depthwise >= 60);
 }
 
+// The sum of products of output (oy, ox) and channel c of a transposed convolution: taps find a
+// cell of x where the distance is a multiple of the stride.
+static int64_t transposed_sum(const operands *o, const qrn_dense_args *d, uint32_t oy, uint32_t ox,
+                              uint32_t c) {
+    const uint32_t *xd = o->x.dims, *s = d->conv.stride, cin = xd[3], cout = o->y.dims[3];
+    int64_t sum = 0;
+    for (uint32_t t = 0; t < d->kernel[0] * d->kernel[1]; t++) {
+        int64_t y = (int64_t)oy + d->conv.before[0] - t / d->kernel[1] * d->conv.dilation[0];
+        int64_t x = (int64_t)ox + d->conv.before[1] - t % d->kernel[1] * d->conv.dilation[1];
+        if (y < 0 || x < 0 || y % s[0] || x % s[1] || y / s[0] >= xd[1] || x / s[1] >= xd[2])
+            continue;
+        size_t cell = (size_t)(y / s[0]) * xd[2] + (size_t)(x / s[1]);
+        for (uint32_t i = 0; i < cin; i++)
+            sum += product(o, cell * cin + i, ((size_t)t * cin + i) * cout + c, c);
+    }
+    return sum;
+}
+
+static void transposed_rows_agree_with_the_definition(void **unused) {
+    (void)unused;
+    for (int n = 0; n < 150; n++) {
+        bool even = n % 3 == 0, large = n % 10 == 9; // kernels of whole strides; several blocks
+        uint32_t s[2] = {between(1, 3), between(1, 3)}, k[2], size[2], out[2], before[2];
+        uint32_t cin = n % 4 ? 4 * between(1, 12) : between(1, 20), cout = between(1, 70);
+        for (int i = 0; i < 2; i++) {
+            k[i] = even ? s[i] * between(1, 2) : between(1, 5);
+            size[i] = between(1, large ? 40 : 7);
+            before[i] = even ? (k[i] - s[i]) / 2 : between(0, k[i] - 1);
+            uint32_t all = (size[i] - 1) * s[i] + k[i] + between(0, s[i] - 1);
+            out[i] = all > before[i] ? all - before[i] : 1;
+            out[i] -= between(0, 1) && out[i] > before[i] ? before[i] : 0;
+        }
+        qrn_dense_args d = {.conv = {.n_spatial = 2, .group = 1, .transposed = true},
+                            .group = 1,
+                            .depth = k[0] * k[1] * cin,
+                            .cols = cout};
+        for (int i = 0; i < 2; i++) {
+            d.conv.stride[i] = s[i];
+            d.conv.dilation[i] = n % 7 == 6 ? 2 : 1;
+            d.conv.before[i] = before[i];
+            d.kernel[i] = k[i];
+        }
+        operands o;
+        make_operands(&o, 4, (uint32_t[]){1, size[0], size[1], cin}, 4,
+                      (uint32_t[]){k[0], k[1], cin, cout}, 3, (uint32_t[]){1, out[0], out[1], cout},
+                      cout);
+        int64_t *expected = calloc((size_t)out[0] * out[1] * cout, sizeof *expected);
+        for (uint32_t i = 0; i < out[0] * out[1] * cout; i++)
+            expected[i] =
+                expected_q(&o, i % cout,
+                           transposed_sum(&o, &d, i / cout / out[1], i / cout % out[1], i % cout));
+        check_packed(&d, &o, cout, 1, expected);
+        free(expected);
+        free_operands(&o);
+    }
+}
+
 static void gemm_rows_agree_with_the_definition(void **unused) {
     (void)unused;
     unsigned packed = 0;
@@ -572,6 +629,7 @@ static void sums_beyond_32_bits_are_not_packed(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(conv_rows_agree_with_the_definition, set_up),
+        cmocka_unit_test_setup(transposed_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(gemm_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(many_short_rows_agree_with_the_definition, set_up),
         cmocka_unit_test_setup(results_next_to_a_tie_are_rounded_exactly, set_up),

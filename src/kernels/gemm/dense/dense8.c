@@ -4,6 +4,7 @@
 #include "kernels/gemm/dense/dense8.h"
 
 #include "kernels/gemm/dense/dense8_columns.h"
+#include "kernels/gemm/dense/dense_phases.h"
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/winograd/winograd8.h"
 
@@ -201,7 +202,7 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
     }
 }
 
-static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
+static qrn_status run_plain(const qrn_kcall *k, const void *kernel) {
     job j = job_of(k, kernel);
     j.plan.followed = k->follower != NULL;
     qrn_dense_part part = qrn_dense_part_of(&j.plan, k->task, k->n_tasks);
@@ -226,9 +227,29 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_dense_tasks(&p, n_threads);
 }
 
-static size_t scratch(const qrn_kcall *k) {
+static size_t plain_scratch(const qrn_kcall *k) {
     job j = job_of(k, &qrn_gemm_q8_ref);
     return k->n_tasks * task_bytes(&j);
+}
+
+static const qrn_phase_family phases = {sizeof(qrn_dense8_args), run_plain, plain_scratch, 0};
+
+static bool has_phases(const qrn_kcall *k) {
+    const qrn_dense8_args *a = k->args;
+    return qrn_dense_phases_fit(&a->dense, k);
+}
+
+// The reference row multiplies zeros.
+static qrn_status run(const qrn_kcall *k, const qrn_gemm_q8_kernel *kernel) {
+    if (kernel != &qrn_gemm_q8_ref && has_phases(k))
+        return qrn_dense_phases_run(&phases, k, kernel);
+    return run_plain(k, kernel);
+}
+
+static size_t scratch(const qrn_kcall *k) {
+    size_t plain = plain_scratch(k),
+           other = has_phases(k) ? qrn_dense_phases_scratch(&phases, k) : 0;
+    return plain > other ? plain : other;
 }
 
 #define ROW(isa, bit)                                                                              \

@@ -15,7 +15,7 @@
 
 typedef struct qrn_dense_args {
     bool rows;            // plain rows: `conv` and `kernel` are not used
-    qrn_conv_args conv;   // transposed: group 1; dense_adjoint.h, or gathered with all taps
+    qrn_conv_args conv;   // transposed: group 1; dense_adjoint.h, dense_phases.h
     uint32_t kernel[3];   // conv.n_spatial entries
     uint32_t group;       // 1 for plain rows
     uint32_t depth, cols; // of one group

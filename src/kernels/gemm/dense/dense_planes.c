@@ -4,6 +4,7 @@
 // column terms, GEMMs by gemm_planes.h.
 #include "kernels/gemm/dense/dense_planes.h"
 
+#include "kernels/gemm/dense/dense_phases.h"
 #include "kernels/gemm/dense/dense_terms.h"
 #include "kernels/gemm/dense/dense_windows.h"
 
@@ -264,7 +265,7 @@ static bool by_windows(const job *j, const qrn_dense_part *part) {
     return small;
 }
 
-static qrn_status run(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
+static qrn_status run_plain(const qrn_kcall *k, const void *kernel) {
     job j;
     make_job(k, kernel, &j);
     take_scratch(&j);
@@ -283,10 +284,31 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_dense_tasks(&p, n_threads);
 }
 
-static size_t scratch(const qrn_kcall *k) {
+static size_t plain_scratch(const qrn_kcall *k) {
     job j;
     make_job(k, NULL, &j);
     return k->n_tasks * layout_of(&j).end;
+}
+
+static const qrn_phase_family phases = {sizeof(qrn_dense_planes_args), run_plain, plain_scratch,
+                                        QRN_WINDOWS_BYTES};
+
+static bool has_phases(const qrn_kcall *k) {
+    const qrn_dense_planes_args *a = k->args;
+    return a->w_bits == 8 && k->in[5]->dims[0] == 1 && qrn_dense_phases_fit(&a->dense, k);
+}
+
+// The reference row multiplies zeros.
+static qrn_status run(const qrn_kcall *k, const qrn_planes_kernel *kernel) {
+    if (kernel != &qrn_planes_ref && has_phases(k))
+        return qrn_dense_phases_run(&phases, k, kernel);
+    return run_plain(k, kernel);
+}
+
+static size_t scratch(const qrn_kcall *k) {
+    size_t plain = plain_scratch(k),
+           other = has_phases(k) ? qrn_dense_phases_scratch(&phases, k) : 0;
+    return plain > other ? plain : other;
 }
 
 #if defined(__x86_64__)

@@ -5,8 +5,7 @@
 
 #include <string.h>
 
-#define WINDOW_BYTES (256 * 1024) // of lines: they stay in the second cache
-#define LEAST_CELLS 12            // of a line of the output: shorter ones leave tiles half empty
+#define LEAST_CELLS 12 // of a line of the output: shorter ones leave tiles half empty
 
 // Lines of the image under n lines of the output.
 static size_t lines_under(const qrn_conv_geometry *g, size_t n) {
@@ -43,7 +42,7 @@ qrn_windows qrn_windows_of(const qrn_dense_plan *p, const qrn_view *x) {
     w.line =
         (size_t)((g->out[2] - 1) * g->stride[2] + (g->kernel[2] - 1) * g->dilation[2] + 1) * w.cell;
     w.lines = (size_t)g->out[1];
-    while (w.lines && lines_under(g, w.lines) * w.line > WINDOW_BYTES)
+    while (w.lines && lines_under(g, w.lines) * w.line > QRN_WINDOWS_BYTES)
         w.lines--;
     make_parts(&w);
     return w;

@@ -10,6 +10,7 @@
 #include "kernels/gemm/tiles/gemm_planes.h"
 
 #define QRN_WINDOW_PARTS 49
+#define QRN_WINDOWS_BYTES (256 * 1024) // of lines at most: they stay in the second cache
 
 typedef struct qrn_windows {
     const qrn_conv_geometry *g;
