@@ -61,6 +61,10 @@ static const qrn_kernel col2im_rows[] = {
     COL2IM_ROW(f64, QRN_DOMAIN_F64, avx512, QRN_ISA_AVX512),
     COL2IM_ROW(f64, QRN_DOMAIN_F64, avx2, QRN_ISA_AVX2),
 #endif
+#ifdef __aarch64__
+    COL2IM_ROW(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    COL2IM_ROW(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+#endif
     {.name = "col2im_f32_ref", .domain = QRN_DOMAIN_F32, .fn = col2im_f32_ref, .tasks = tasks},
     {.name = "col2im_f64_ref", .domain = QRN_DOMAIN_F64, .fn = col2im_f64_ref, .tasks = tasks},
 };

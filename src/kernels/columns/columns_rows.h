@@ -28,6 +28,8 @@ static inline int64_t qrn_columns_position_of(const qrn_columns_args *a, uint32_
 
 qrn_status qrn_col2im_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_col2im_f64_avx2(const qrn_kcall *k);
+qrn_status qrn_col2im_f32_neon(const qrn_kcall *k);
+qrn_status qrn_col2im_f64_neon(const qrn_kcall *k);
 qrn_status qrn_col2im_f32_avx512(const qrn_kcall *k);
 qrn_status qrn_col2im_f64_avx512(const qrn_kcall *k);
 // Windows that move by one column, of QRN_COLUMNS_DENSE rows at most, in images of one channel.

@@ -98,7 +98,11 @@ static const qrn_kernel binary_rows[] = {
     RAW_ROWS(avx2, QRN_ISA_AVX2),
 #endif
 #ifdef __aarch64__
+    ROW(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    ROW(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
+    ROW(i64, QRN_DOMAIN_I64, neon, QRN_ISA_NEON),
     QUANTIZED(neon, QRN_ISA_NEON),
+    RAW_ROWS(neon, QRN_ISA_NEON),
 #endif
     ROW(f32, QRN_DOMAIN_F32, ref, 0),
     ROW(f64, QRN_DOMAIN_F64, ref, 0),

@@ -28,7 +28,7 @@
 qrn_status qrn_binary_q_neon(const qrn_kcall *k) {
     qrn_binary_q p;
     if (!qrn_binary_q_plan(k, &p))
-        return qrn_binary_raw_ref(k); // the encoding has changed since this row was chosen
+        return qrn_binary_raw_neon(k); // the encoding has changed since this row was chosen
     qrn_binary_blocks(k, p.high > 255 ? block_q16 : block_q8, &p);
     return QRN_OK;
 }

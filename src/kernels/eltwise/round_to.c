@@ -25,6 +25,9 @@ static const qrn_kernel round_to_rows[] = {
     ROW(avx512, QRN_ISA_AVX512),
     ROW(avx2, QRN_ISA_AVX2),
 #endif
+#ifdef __aarch64__
+    ROW(neon, QRN_ISA_NEON),
+#endif
     ROW(ref, 0),
 };
 QRN_FAMILY_ELEMENT_WISE(round_to, sizeof(qrn_round_to_args), 0);

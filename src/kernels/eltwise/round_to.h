@@ -21,6 +21,7 @@ extern const qrn_family qrn_family_round_to; // RAW
 
 qrn_status qrn_round_to_ref(const qrn_kcall *k);
 qrn_status qrn_round_to_avx2(const qrn_kcall *k);
+qrn_status qrn_round_to_neon(const qrn_kcall *k);
 qrn_status qrn_round_to_avx512(const qrn_kcall *k);
 
 #endif

@@ -138,6 +138,7 @@ static const qrn_kernel unary_rows[] = {
 #endif
 #ifdef __aarch64__
     ROW(f32, QRN_DOMAIN_F32, neon, QRN_ISA_NEON),
+    ROW(f64, QRN_DOMAIN_F64, neon, QRN_ISA_NEON),
 #endif
     ROW(f32, QRN_DOMAIN_F32, ref, 0),
     ROW(f64, QRN_DOMAIN_F64, ref, 0),

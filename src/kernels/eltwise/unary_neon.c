@@ -4,6 +4,12 @@
 #include "kernels/fast_math.h"
 #include "kernels/eltwise/unary_rows.h"
 
+#define T double
+#define FN qrn_unary_f64_neon
+#include "kernels/eltwise/unary.inc"
+#undef T
+#undef FN
+
 #define FAST(f)                                                                                    \
     QRN_VF_EACH(x, y, begin, end, f);                                                              \
     break

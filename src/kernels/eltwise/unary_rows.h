@@ -15,6 +15,7 @@
 qrn_status qrn_unary_f32_ref(const qrn_kcall *k);
 qrn_status qrn_unary_f64_ref(const qrn_kcall *k);
 qrn_status qrn_unary_f32_neon(const qrn_kcall *k);
+qrn_status qrn_unary_f64_neon(const qrn_kcall *k);
 qrn_status qrn_unary_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_unary_f64_avx2(const qrn_kcall *k);
 qrn_status qrn_unary_f32_avx512(const qrn_kcall *k);

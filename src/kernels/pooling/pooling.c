@@ -162,6 +162,8 @@ static const qrn_kernel pool_max_rows[] = {
     ROW(pool_max_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_is_quantized),
 #elif defined(__aarch64__)
     ROW(pool_max_f32_lines, F32, neon, QRN_ISA_NEON, qrn_pool_lines_work),
+    ROW(pool_max_f32, F32, neon, QRN_ISA_NEON, NULL),
+    ROW(pool_max_q, RAW, neon, QRN_ISA_NEON, qrn_pool_is_quantized),
 #endif
     REFERENCE(pool_max_f32, F32, pool_max_f32_ref, NULL),
     REFERENCE(pool_max_f64, F64, pool_max_f64_ref, NULL),
@@ -180,6 +182,8 @@ static const qrn_kernel pool_avg_rows[] = {
     ROW(pool_avg_q, RAW, avx2, QRN_ISA_AVX2, qrn_pool_avg_q_works),
 #elif defined(__aarch64__)
     ROW(pool_avg_f32_lines, F32, neon, QRN_ISA_NEON, qrn_pool_lines_work),
+    ROW(pool_avg_f32, F32, neon, QRN_ISA_NEON, NULL),
+    ROW(pool_avg_q, RAW, neon, QRN_ISA_NEON, qrn_pool_avg_q_works),
 #endif
     REFERENCE(pool_avg_f32, F32, pool_avg_f32_ref, NULL),
     REFERENCE(pool_avg_f64, F64, pool_avg_f64_ref, NULL),

@@ -113,5 +113,9 @@ qrn_status qrn_pool_max_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_max_q_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_avg_f32_avx2(const qrn_kcall *k);
 qrn_status qrn_pool_avg_q_avx2(const qrn_kcall *k);
+qrn_status qrn_pool_max_f32_neon(const qrn_kcall *k);
+qrn_status qrn_pool_max_q_neon(const qrn_kcall *k);
+qrn_status qrn_pool_avg_f32_neon(const qrn_kcall *k);
+qrn_status qrn_pool_avg_q_neon(const qrn_kcall *k);
 
 #endif
