@@ -109,11 +109,8 @@ static int read_flags(job *j) {
         code = qs_words_split("htp_socs", o->htp_socs, ',', &j->socs);
     for (size_t i = 0; i < j->socs.n && code == QT_EXIT_OK; i++) {
         uint32_t id;
-        if (!qt_soc_find(j->socs.items[i], &id)) {
-            qt_error("--htp_socs: unknown SoC '%s'; 'quern socs' lists those that are known",
-                     j->socs.items[i]);
-            code = QT_EXIT_USAGE;
-        }
+        if (!qt_soc_find(j->socs.items[i], &id))
+            code = qt_soc_unknown("--htp_socs", j->socs.items[i]);
     }
     if (code == QT_EXIT_OK)
         code = qs_selections_read("set_output_tensors", o->set_output_tensors, &j->outputs);

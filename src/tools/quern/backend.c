@@ -5,7 +5,6 @@
 #include "tools/quern/session.h"
 
 #include "base/report_text.h"
-#include "base/soc.h"
 #include "base/suggest.h"
 #include "tools/quern/gpu.h"
 #include "tools/quern/output.h"
@@ -27,7 +26,7 @@ const qt_flag qt_backend_flags[] = {
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "target SoC, e.g. SM8650 or 57, or none (htp, saver)"},
     {"precision", 0, QT_CHOICE, "P", offsetof(qt_backend_options, precision), QT_GPU_PRECISIONS,
-     "floats (htp: fp16 or fp32)"},
+     "of floats (htp: fp16 or fp32)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all available CPUs)"},
     {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,
@@ -119,26 +118,6 @@ static QnnLog_Level_t log_level(const char *word) {
     return QNN_LOG_LEVEL_DEBUG;
 }
 
-static int unknown_soc(const char *text) {
-    const char *names[256];
-    size_t n = 0;
-    for (const qrn_soc *s; n < 256 && (s = qrn_soc_at((uint32_t)n)); n++)
-        names[n] = s->name;
-    char upper[32]; // as the names are written
-    size_t i = 0;
-    for (; text[i] && i + 1 < sizeof upper; i++)
-        upper[i] = text[i] >= 'a' && text[i] <= 'z' ? (char)(text[i] - 'a' + 'A') : text[i];
-    upper[i] = '\0';
-    const char *near = qrn_suggest(upper, names, n);
-    if (near)
-        qt_error("--soc '%s': unknown SoC; did you mean '%s'?", text, near);
-    else
-        qt_error("--soc '%s': unknown SoC; expected a name or number, e.g. SM8650 or 57 ('quern "
-                 "socs' lists them)",
-                 text);
-    return QT_EXIT_USAGE;
-}
-
 // Does a backend's name or the path of its library stand for this kind?
 static bool is_named(const char *name, const char *kind) {
     const char *slash = strrchr(name, '/');
@@ -155,7 +134,7 @@ static int choose_soc(const qt_backend_options *opt, const char *name,
     if (opt->soc && strcasecmp(opt->soc, "none") == 0)
         *out = 0;
     else if (opt->soc && !qt_soc_find(opt->soc, out))
-        return unknown_soc(opt->soc);
+        return qt_soc_unknown("--soc", opt->soc);
     if (opt->soc || extras->soc || extras->no_context || !is_named(name, "htp"))
         return QT_EXIT_OK;
     (void)qt_soc_find(QT_DEFAULT_SOC, out);

@@ -7,42 +7,8 @@
 #include "tools/quern/soc.h"
 
 #include "base/soc.h"
-#include "base/suggest.h"
 
 #include <string.h>
-
-#define MAX_NAMES 512
-
-static int unknown_soc(const char *text) {
-    const char *names[MAX_NAMES];
-    char parts[4096];
-    size_t n = 0, used = 0;
-    const qd_chip *c;
-    for (uint32_t i = 0; (c = qd_chip_at(i)); i++) {
-        if (n < MAX_NAMES)
-            names[n++] = c->name;
-        for (const char *p = c->others; *p && n < MAX_NAMES && used < sizeof parts - 1;) {
-            size_t len = strcspn(p, "|");
-            names[n++] = parts + used;
-            used += (size_t)snprintf(parts + used, sizeof parts - used, "%.*s", (int)len, p) + 1;
-            p += len + (p[len] == '|');
-        }
-    }
-    const qrn_soc *s;
-    for (uint32_t i = 0; n < MAX_NAMES && (s = qrn_soc_at(i)); i++)
-        names[n++] = s->name;
-    const char *near = qrn_suggest(text, names, n);
-    bool number = strspn(text, "0123456789") == strlen(text);
-    for (size_t i = 0; !near && !number && i < n; i++) // "S25" of "Samsung Galaxy S25"
-        near = strcasestr(names[i], text) ? names[i] : NULL;
-    if (near)
-        qt_error("--soc '%s': unknown SoC or device; did you mean '%s'?", text, near);
-    else
-        qt_error(
-            "--soc '%s': unknown SoC or device; 'quern socs' lists them, --soc all uses every one",
-            text);
-    return QT_EXIT_USAGE;
-}
 
 const char *qt_chip_title(const qd_chip *c, char *buf, size_t size) {
     snprintf(buf, size, "%.*s", (int)strcspn(c->others, "|"), c->others);
@@ -73,7 +39,7 @@ int qt_find_target(const char *soc, uint64_t arch, qt_target *out) {
     }
     uint32_t id;
     if (!qt_soc_find(text, &id))
-        return unknown_soc(text);
+        return qt_soc_unknown("--soc", text);
     const qrn_soc *s = qrn_soc_by_id(id);
     out->soc = s->id;
     out->arch = s->arch;

@@ -119,10 +119,8 @@ static void print_log(const char *fmt, QnnLog_Level_t level, uint64_t timestamp,
 int qt_pte_options_of(const qt_backend_options *b, et_options *out) {
     static const char *const levels[] = {"", "error", "warn", "info", "verbose", "debug"};
     *out = (et_options){.backend = b->backend, .n_threads = (uint32_t)b->threads};
-    if (b->soc && !qt_soc_find(b->soc, &out->soc)) {
-        qt_error("--soc '%s': unknown SoC", b->soc);
-        return QT_EXIT_USAGE;
-    }
+    if (b->soc && !qt_soc_find(b->soc, &out->soc))
+        return qt_soc_unknown("--soc", b->soc);
     for (int i = 1; b->log && i < 6; i++)
         if (strcmp(b->log, levels[i]) == 0) {
             out->log = print_log;

@@ -13,4 +13,8 @@
 // is none of them.
 bool qt_soc_find(const char *text, uint32_t *model);
 
+// Reports a text that is none of them as the value of a flag, with the nearest name; returns
+// QT_EXIT_USAGE.
+int qt_soc_unknown(const char *flag, const char *text);
+
 #endif
