@@ -124,7 +124,7 @@ def test_names_cannot_steer_the_terminal(tmp_path):
 def test_dynamic_dimensions_must_be_settled(tmp_path):
     net = add_relu(tmp_path / "d.onnx", shape=("n", 3))
     assert "f32[5,3]" in "".join(shown(net, "--dim", "n=5"))
-    refuses(REFUSED, "show", "--compiled", net, says=["d.onnx", "--dim n=N"])
+    refuses(REFUSED, "show", "--compiled", net, says=["d.onnx", "--dim n=SIZE"])
 
 
 def test_what_has_no_steps(tmp_path, net):

@@ -35,6 +35,7 @@ def folder(tmp_path_factory):
     (d / "text.txt").write_text("hello\n")
     (d / "net.pt").write_bytes(b"PK\3\4" + bytes(50))
     (d / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
+    (d / "net.pb").write_bytes(b"\x0a\x10\x0a\1x\x12\x0bPlaceholder")
     (d / "bad.json").write_text('{"a": ')
     ok("compile", net, "-o", d / "net.bin", "--soc", "SM8650")
     ok("compile", net, "-o", d / "net.dlc")

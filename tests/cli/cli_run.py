@@ -106,7 +106,7 @@ def test_dynamic_dimensions_follow_the_files_or_the_flag(tmp_path):
     got = ok_json("run", net, "--random", "--dim", "batch=4", "--json")
     assert got["results"][0]["outputs"][0]["shape"] == [4, 3]
     refuses(INPUT, "run", net, "--random",
-            says=["input 'x' [batch,3] has a dynamic shape", "--dim batch=N"])
+            says=["input 'x' [batch,3] has a dynamic shape", "--dim batch=SIZE"])
     refuses(INPUT, "run", net, tmp_path / "x.npy", "--dim", "batch=3",
             says="expects [3, 3]")
     refuses(USAGE, "run", net, "--random", "--dim", "batch=0", says="NAME=N")

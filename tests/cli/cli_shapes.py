@@ -22,10 +22,10 @@ def conv(path, shape):
 NETS = {"unnamed": ((None, 3, None, None), "--shape x=N,3,N,N",
                     (["--shape", "x=2,3,6,5"], ["--shape", "x=2x3x6x5"],
                      ["--dim", "x.0=2", "--dim", "x.2=6", "--dim", "x.3=5"])),
-        "named": (("n", 3, "h", "w"), "--dim n=N --dim h=N --dim w=N",
+        "named": (("n", 3, "h", "w"), "--dim n=SIZE --dim h=SIZE --dim w=SIZE",
                   (["--shape", "x=2,3,6,5"], ["--dim", "n=2", "--shape", "x=2,3,6,5"],
                    ["--dim", "n=2", "--dim", "h=6", "--dim", "x.3=5"])),
-        "one_name": (("?", 3, "?", "?"), "--dim ?=N", (["--shape", "x=2,3,6,5"],)),
+        "one_name": (("?", 3, "?", "?"), "--dim ?=SIZE", (["--shape", "x=2,3,6,5"],)),
         "no_shape": (None, "--shape x=N,N,...", (["--shape", "x=2,3,6,5"],))}
 
 
@@ -94,7 +94,7 @@ def test_check_says_first_that_a_model_is_dynamic(tmp_path):
     p = quern("check", net)
     assert p.returncode == REFUSED and len(p.stderr.splitlines()) == 1
     assert "inputs 'a' [n,s], 'b' [n,1] have dynamic shapes" in p.stderr
-    assert "--dim n=N --dim s=N" in p.stderr
+    assert "--dim n=SIZE --dim s=SIZE" in p.stderr
     assert quern("check", net, "--dim", "n=2", "--dim", "s=3").stderr == ""
 
 

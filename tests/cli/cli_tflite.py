@@ -76,7 +76,7 @@ def test_bench_runs_it(net):
 
 def test_dynamic_dimensions_are_set_like_those_of_onnx(tmp_path):
     model = put(tmp_path, "dynamic_batch/float32")
-    refuses(INPUT, "run", model, "--random", says=["'x' [x_0,4]", "--dim x_0=N"])
+    refuses(INPUT, "run", model, "--random", says=["'x' [x_0,4]", "--dim x_0=SIZE"])
     assert ok_json("run", model, "--random", "--dim", "x_0=5", "--json")
     np.save(tmp_path / "x.npy", np.ones([7, 4], np.float32))
     ok("run", model, tmp_path / "x.npy", "-o", tmp_path / "out")

@@ -27,7 +27,7 @@ typedef struct check_options {
 #define AT(field) offsetof(check_options, field)
 
 static const qt_flag flags[] = {
-    {"refused", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list rejected nodes only"},
+    {"rejected", 0, QT_BOOL, NULL, AT(refused_only), NULL, "list rejected nodes only"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"html", 0, QT_FILE, "FILE", AT(html), NULL,
      "write a page: coverage, rejected nodes, what to do"},
@@ -260,7 +260,7 @@ static int run(const void *options, const qt_list *args) {
     o.in.random = true; // no input is needed
     if (qt_is_dlc(args->items[0]) && o.html) {
         qt_error("%s: --html is not for DLC files, which are accepted whole or not at all; check "
-                 "the model that it was made of",
+                 "the model that it was made from",
                  args->items[0]);
         return QT_EXIT_USAGE;
     }
@@ -293,7 +293,7 @@ const qt_command qt_check = {
         "file is compiled as a whole; the first rejected node is reported.\nFor the HTP, the "
         "latency of the accepted nodes is estimated as well (quern estimate).",
     .groups = {{"options", flags}, {"backend", qt_backend_flags}},
-    .examples = {{"quern check model.onnx --refused", "Which nodes are rejected, and why?"},
+    .examples = {{"quern check model.onnx --rejected", "Which nodes are rejected, and why?"},
                  {"quern check model.onnx --soc SM8650 --html check.html", "A report as a page."},
                  {"quern check model.onnx --backend htp --soc SM8650 --json",
                   "JSON for a script."}},

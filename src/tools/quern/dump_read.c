@@ -135,6 +135,11 @@ static qrn_status search(const char *folder, unsigned depth, qt_dumps *out);
 static qrn_status search_below(const char *folder, unsigned depth, qt_dumps *out) {
     struct dirent **names = NULL;
     int n = scandir(folder, &names, NULL, alphasort);
+    if (n < 0 && errno == ENOTDIR)
+        return QRN_FAIL(QRN_E_NOT_FOUND,
+                        "%.800s: a file, not a folder that QUERN_DUMP wrote; to compare two models "
+                        "use 'quern run MODEL --against OTHER'",
+                        folder);
     if (n < 0)
         return QRN_FAIL(QRN_E_NOT_FOUND, "%.800s: %s", folder, strerror(errno));
     qrn_status s = QRN_OK;

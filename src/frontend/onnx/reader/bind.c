@@ -146,7 +146,7 @@ static void say_flags(words *w, const ox_info *const *inputs, uint32_t i) {
     }
     for (uint32_t d = 0; d < x->rank && !unnamed; d++)
         if (x->dims[d] < 0 && is_first(inputs, i, d))
-            say(w, " --dim %s=N", x->symbols[d]);
+            say(w, " --dim %s=SIZE", x->symbols[d]);
 }
 
 uint32_t ox_describe_dynamic(const ox_info *const *inputs, uint32_t n, bool flags, char *buf,

@@ -17,19 +17,16 @@ typedef struct signature {
 
 static const signature signatures[] = {
     {4, BYTES("TFL3"), "a .tflite model"},
-    {4, BYTES("ORTM"), "an .ort model of ONNX Runtime; use the .onnx file that it was made of"},
+    {4, BYTES("ORTM"), "an .ort model of ONNX Runtime; use the .onnx file that it was made from"},
     {4, BYTES("ET12"), "an ExecuTorch program (.pte)"},
     {0, BYTES("PK\3\4"),
-     "a zip archive; of a PyTorch file (.pt, .pth) make an ONNX model with "
-     "torch.onnx.export"},
+     "a zip archive; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\2"),
-     "a Python pickle; of a PyTorch file (.pt, .pth) make an ONNX model with "
-     "torch.onnx.export"},
+     "a Python pickle; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\4"),
-     "a Python pickle; of a PyTorch file (.pt, .pth) make an ONNX model with "
-     "torch.onnx.export"},
-    {0, BYTES("\x89HDF\r\n"), "an HDF5 file; of a Keras model make an ONNX model with tf2onnx"},
-    {0, BYTES("GGUF"), "a GGUF file; 'quern import' makes ONNX graphs of it"},
+     "a Python pickle; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
+    {0, BYTES("\x89HDF\r\n"), "an HDF5 file; convert a Keras model with tf2onnx"},
+    {0, BYTES("GGUF"), "a GGUF file; 'quern import' converts it"},
     {0, BYTES("\x93NUMPY"), "a NumPy array"},
     {0,
      BYTES("\x7f"
@@ -41,7 +38,7 @@ static const signature signatures[] = {
      "pull'"},
     {0, BYTES("<!DOCTYPE"), "an HTML page"},
     {0, BYTES("<html"), "an HTML page"},
-    {0, BYTES("<?xml"), "an XML file; of an OpenVINO model use the ONNX model that it was made of"},
+    {0, BYTES("<?xml"), "an XML file; use the ONNX model that an OpenVINO model was made from"},
     {8, BYTES("{\""), "a safetensors file: weights without a graph"},
 };
 
@@ -59,10 +56,17 @@ static bool is_text(const uint8_t *data, size_t size) {
 }
 
 static const char *foreign_format(const void *data, size_t size) {
+    const uint8_t *first = data;
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++)
         if (has(data, size, &signatures[i]))
             return signatures[i].what;
-    return !size ? "an empty file" : is_text(data, size) ? "a text file" : NULL;
+    if (!size || is_text(data, size))
+        return size ? "a text file" : "an empty file";
+    // Field 1 of an ONNX model is a number, that of a TensorFlow graph a message.
+    return *first == 0x0a
+               ? "a protobuf file of another kind; convert a TensorFlow graph (.pb) with "
+                 "tf2onnx"
+               : NULL;
 }
 
 qrn_status ox_fail_file(const char *path, qrn_status s, const void *data, size_t size) {
