@@ -29,7 +29,7 @@ import weakref
 from pathlib import Path
 from typing import Any, Callable, Iterable, Iterator, Mapping
 
-from quern import _generate, _ort, _reports
+from quern import _cli, _generate, _ort, _reports
 from quern._dims import check_dims
 from quern._generate import Generated
 from quern._progress import Elapsed
@@ -85,7 +85,7 @@ def program() -> Path:
 
 
 def sample() -> Path:
-    """Folder with a small network that recognises handwritten digits.
+    """Folder with a small network that recognizes handwritten digits.
 
     The input of digits.onnx is `image` [N, 1, 8, 8] in float; digits_a8w8.onnx is the same network
     in 8 bits. images.npy contains 200 digits, labels.npy their labels.
@@ -224,6 +224,19 @@ def _in_words(error: Exception) -> Exception:
     return kind(text[last.end():])
 
 
+def _unreadable(model: str | bytes, error: Exception) -> Exception | None:
+    """What the program says of a file that ONNX Runtime cannot parse: it names other formats."""
+    if isinstance(model, bytes) or "Protobuf parsing failed" not in str(error):
+        return None
+    try:
+        _cli.call(program(), "show", [model], [])
+    except (ValueError, RuntimeError) as found:
+        return found
+    except OSError:
+        pass
+    return None
+
+
 def session(model: str | os.PathLike[str] | bytes,
             backend: str | os.PathLike[str] | None = "htp", soc: str | int | None = None, *,
             fallback: bool = True, dims: Mapping[str, int] | None = None,
@@ -262,7 +275,7 @@ def session(model: str | os.PathLike[str] | bytes,
         # ONNX Runtime's own fall-back would hide why a session cannot be made.
         made = ort.InferenceSession(model, so, enable_fallback=0)
     except Exception as error:  # its exceptions have no base of their own
-        raise _in_words(error) from error
+        raise _unreadable(model, error) or _in_words(error) from error
     with _lock:
         _sessions.setdefault(provider, weakref.WeakSet()).add(made)
     return made

@@ -42,10 +42,10 @@ def _text(value: object) -> str:
 def _as_python(text: str) -> str:
     """A message of the program, with its flags for dynamic shapes as the arguments of Python."""
     def dims(found: re.Match[str]) -> str:
-        names = re.findall(r"--dim (\S+)=N", found[0])
-        return "dims={" + ", ".join(f'"{name}": N' for name in names) + "}"
+        names = re.findall(r"--dim (\S+)=SIZE", found[0])
+        return "dims={" + ", ".join(f'"{name}": SIZE' for name in names) + "}"
 
-    text = re.sub(r"--dim \S+=N(?: --dim \S+=N)*(?=[\s;,.]|$)", dims, text)
+    text = re.sub(r"--dim \S+=SIZE(?: --dim \S+=SIZE)*(?=[\s;,.]|$)", dims, text)
     return re.sub(r"--shape (\S+?)=([\dN]+(?:,[\dN.]+)*)",
                   lambda found: f'shapes={{"{found[1]}": ({found[2].replace(",", ", ")})}}', text)
 

@@ -243,6 +243,8 @@ class Comparison(Report):
     def summary(self) -> str:
         worst = self.worst
         text = _count(len(self), "layer") + " compared"
+        if self._data.get("inputs") == "random":
+            text += " on random inputs (pass inputs= for the accuracy on real ones)"
         return text + (f"; the worst is {worst['name']!r} with {worst['sqnr_db']:.1f} dB"
                        if worst else "; all are equal")
 

@@ -106,7 +106,8 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
         for (model, name, where), own in zip(sides, sizes):
             _cli.call(_program(), "run", [model], [*common, *where, *_cli.flags(dim=own)],
                       environment={"QUERN_DUMP": f"{folder}/{name}"})
-        return Comparison(_cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given))
+        found = _cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given)
+        return Comparison({**found, "inputs": "random"} if inputs is None else found)
 
 
 def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]:

@@ -164,6 +164,17 @@ def test_what_cannot_be_done_is_told_in_a_sentence(quern, given, error, words):
     assert "/onnxruntime_src/" not in str(caught.value)
 
 
+@pytest.mark.provider
+@pytest.mark.parametrize("data, words", [
+    (b"hello\n", "not an ONNX model but a text file"),
+    (b"PK\3\4" + bytes(50), "not an ONNX model but a zip archive; export a PyTorch model")])
+def test_a_file_of_another_format_is_named(quern, tmp_path, data, words):
+    path = tmp_path / "net.onnx"
+    path.write_bytes(data)
+    with pytest.raises(RuntimeError, match=words):
+        quern.session(path, soc="SM8650")
+
+
 def test_a_kind_of_device_that_is_not_there_is_told(quern):
     with pytest.raises(ValueError, match="no kind of device 'nup'; did you mean 'npu'"):
         quern.devices("nup")

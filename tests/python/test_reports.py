@@ -80,6 +80,7 @@ def test_compare_runs_two_models_on_the_same_inputs(quern, digits):
     assert report.worst.sqnr_db > 30 and "dB" in report.summary
     same = quern.compare(digits / "digits.onnx", digits / "digits.onnx", backend="cpu", dims=ONE)
     assert same.worst is None and all(row.equal for row in same)
+    assert "random inputs" in same.summary and "random" not in report.summary
 
 
 def test_shapes_fix_dynamic_inputs(quern, digits):
@@ -90,9 +91,9 @@ def test_shapes_fix_dynamic_inputs(quern, digits):
 
 
 def test_hints_about_dynamic_shapes_are_arguments_of_python(quern, digits):
-    with pytest.warns(RuntimeWarning, match='set it with dims={"N": N};'):
+    with pytest.warns(RuntimeWarning, match='set it with dims={"N": SIZE};'):
         quern.check(digits / "digits.onnx", "cpu")
-    with pytest.raises((ValueError, RuntimeError), match='dims={"N": N}'):
+    with pytest.raises((ValueError, RuntimeError), match='dims={"N": SIZE}'):
         quern.estimate(digits / "digits.onnx")
 
 
