@@ -69,7 +69,7 @@ def test_check_says_one_line_a_node(tmp_path, conv):
     assert [r.split()[0] for r in rows] == ["ok", "no", "ok", "2"]
     assert "NoSuchOp" in rows[1] and "not supported" in rows[1]
     assert "2 of 3 nodes" in rows[3] and "1 partition;" in rows[3]  # no path goes through n1
-    assert len(quern("check", net, "--refused").stdout.splitlines()) == 2
+    assert len(quern("check", net, "--rejected").stdout.splitlines()) == 2
     p = quern("check", net, "--json")
     got = json.loads(p.stdout)
     assert p.returncode == REFUSED and (got["accepted"], got["refused"], got["partitions"]) == (

@@ -201,7 +201,7 @@ def test_dynamically_quantized_models_are_refused_in_words(tmp_path):
     says = ["node 'quantize' (DynamicQuantizeLinear)", "quantize the model statically"]
     for flags in ["--soc", "SM8650"], ["--soc", "SM8750", "--allow-fp16"]:
         refuses(REFUSED, "run", net, "--random", *flags, says=says)
-        p = quern("check", net, *flags, "--refused")
+        p = quern("check", net, *flags, "--rejected")
         assert p.returncode == REFUSED and "0 of 4 nodes" in p.stdout and says[1] in p.stdout
 
 

@@ -288,7 +288,7 @@ static int check_options(const qt_bench_options *o) {
     if (o->serve &&
         (o->per_op || o->runs || o->seconds > 0 || o->streams || o->nodes || o->by_streams)) {
         qt_error("--serve measures on request; --per-op, --nodes, --runs, --seconds, --streams "
-                 "and --throughput do not go with it");
+                 "and --throughput cannot be combined with it");
         return QT_EXIT_USAGE;
     }
     if (o->per_op && o->no_profile) {

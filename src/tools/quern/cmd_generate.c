@@ -60,7 +60,7 @@ static const qt_flag text_flags[] = {
      "sampling temperature; 0 (default): greedy"},
     {"top-k", 'k', QT_COUNT, "N", AT(top_k), NULL, "sample from the N most probable tokens"},
     {"top-p", 0, QT_NUMBER, "X", AT(top_p), NULL,
-     "sample from the most probable tokens that add up to X"},
+     "sample from the fewest tokens whose probabilities reach X"},
     {"repeat-penalty", 0, QT_NUMBER, "X", AT(repeat_penalty), NULL,
      "penalty for tokens that already occurred"},
     {"seed", 0, QT_COUNT, "N", AT(seed), NULL, "seed of the sampling (default 0)"},

@@ -45,7 +45,7 @@ static const qt_flag flags[] = {
     {"logits", 0, QT_CHOICE, "WHICH", AT(logits), "last|all",
      "logits of prompts: of the last token, or of all, e.g. for perplexity (default: last)"},
     {"state-bits", 0, QT_COUNT, "N", AT(state_bits), NULL,
-     "bits of KV caches: 8, with --text (default: floats, 16 bits, or 32 with fp32 weights)"},
+     "8: 8-bit KV caches, with --text (default: float caches, in fp32 if the weights are)"},
     {"text", 0, QT_FILE, "FILE", AT(text), NULL,
      "text that the ranges of 8-bit caches are measured with"},
     {"chunks", 0, QT_BOOL, NULL, AT(chunks), NULL,

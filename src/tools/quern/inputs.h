@@ -44,7 +44,7 @@ typedef struct qt_input_options {
     {"graph", 'g', QT_TEXT, "NAME", offsetof(T, m.graph), NULL, \
      "graph of a context binary, or method of a program"}, \
     {"native", 0, QT_BOOL, NULL, offsetof(T, m.native), NULL, \
-     "quantized values as stored (context binaries)"}
+     "read and write quantized values (context binaries)"}
 #define QT_PICTURE_FLAGS(T, m) \
     {"mean", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.mean), NULL, "subtract from pixels"}, \
     {"std", 0, QT_TEXT, "X[,X,X]", offsetof(T, m.std), NULL, "then divide pixels by this"}, \

@@ -74,8 +74,9 @@ const qt_command qt_profile_command = {
     .min_args = 1,
     .max_args = 64,
     .about =
-        "Prints profile logs of the System library and CSV profiles of the ONNX Runtime providers, "
-        "averaged over the calls of each graph.\nNodes are listed with their measured time on this "
+        "Prints profile logs, which qnn-net-run and other QNN clients write, and CSV profiles of "
+        "ONNX Runtime providers, averaged over the calls of each graph.\nNodes are listed with "
+        "their measured time on this "
         "machine and the cycles modelled for the SoC (docs/profiling.md).",
     .groups = {{"options", flags}},
     .examples = {{"quern profile net_qnn.log", "Averages of all calls, and the slowest nodes."},

@@ -47,7 +47,7 @@ typedef struct qt_calibration_options {
          "write the calibration statistics instead of a model"},                                   \
     {                                                                                              \
         "merge", 0, QT_LIST, "STATE", offsetof(type, field.merged), NULL,                          \
-            "use such files instead of samples, or in addition"                                    \
+            "use the statistics of such files, also in addition to samples"                        \
     }
 
 typedef struct qt_calibration {

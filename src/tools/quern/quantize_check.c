@@ -113,7 +113,7 @@ static void print_text(const qt_quantized *q, const checked *c) {
         return;
     qt_print("  %u partition%s on the HTP of %s", q->n_parts, q->n_parts == 1 ? "" : "s", q->soc);
     if (q->n_refused)
-        qt_print(", %u nodes refused (quern check --refused says why)", q->n_refused);
+        qt_print(", %u nodes rejected ('quern check --rejected' says why)", q->n_refused);
     qt_print("\n");
     for (uint32_t i = 0; c->outputs && i < c->n_outputs && i < MOST_LINES; i++)
         qt_print("  output %-24s SQNR %.1f dB, cosine %.6f\n", c->outputs[i].name,

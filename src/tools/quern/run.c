@@ -544,7 +544,7 @@ const qt_command qt_run = {
                {"backend", qt_backend_flags}},
     .examples = {{"quern run model.onnx --random", "Does it run at all?"},
                  {"quern run net.onnx cat.jpg --mean 0.485,0.456,0.406 --std 0.229,0.224,0.225",
-                  "A photograph, normalised as ImageNet models want it."}},
+                  "A photograph, normalized as ImageNet models want it."}},
     .options_size = sizeof(run_options),
     .run = run,
 };
