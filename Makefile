@@ -46,7 +46,7 @@ FINISH = ln -sfn release/lib build/lib && ln -sfn release/bin build/bin && \
 
 DIGITS = examples/digits
 
-demo: build ## build, compile a small network for a phone's NPU, and recognise handwritten digits
+demo: build ## build, compile a small network for a phone's NPU, and recognize handwritten digits
 	@if [ -x build/bin/quern ]; then set -ex; \
 	build/bin/quern compile $(DIGITS)/digits.onnx $(DIGITS)/digits_a8w8.onnx --dim N=1 \
 	    --soc SM8650 -o build/digits.bin; \
