@@ -98,7 +98,8 @@ def test_inputs_that_are_none(net, tmp_path):
     refuses(INPUT, "run", net, tmp_path / "empty", says="0 bytes")
     refuses(INPUT, "run", net, "-i", tmp_path / "none", says="none")
     refuses(INPUT, "run", net, "--input-list", tmp_path / "empty", says="no line")
-    refuses(INPUT, "compare", tmp_path / "empty", tmp_path / "none", says="a file, not a folder that QUERN_DUMP wrote")
+    refuses(INPUT, "compare", tmp_path / "empty", tmp_path / "none",
+            says="a file, not a folder that QUERN_DUMP wrote")
     refuses(INPUT, "profile", tmp_path / "empty", says="neither a profile log")
     refuses(REFUSED, "wrap", tmp_path / "dir.npy", "--embed", "-o", tmp_path / "w.onnx")
     refuses(FAILURE, "run", net, "--random", "-o", tmp_path / "empty", says="empty")
