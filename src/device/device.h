@@ -115,6 +115,10 @@ typedef struct qd_steps {
 
 #define QD_NO_STEP UINT32_MAX
 
+// Is it a step of a language model, one token of text: one that streams its weights and reads a KV
+// cache? Networks whose weights are mostly those of a final dense layer stream them, too.
+bool qd_is_decoding(const qd_steps *s);
+
 // Has the value so few channels that arithmetic takes its tiles, not its elements?
 bool qd_is_thin(const qd_value *v);
 #define QD_PRODUCT_EFFORT 1.4 // cycles of a thin multiplication against those of a sum

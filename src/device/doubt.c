@@ -80,7 +80,8 @@ static bool memory(const qd_case *c, qd_doubt *d) {
     if (c->steps->decode ? qd_decodes(c->chip, &rate) : c->e->memory <= MEMORY_FACTOR * c->e->core)
         return false;
     if (c->steps->decode)
-        SAY(d, "decoding was not measured on %s; weights are read at %.0f %% of its bandwidth",
+        SAY(d, "%s not measured on %s; weights are read at %.0f %% of its bandwidth",
+            qd_is_decoding(c->steps) ? "decoding was" : "networks of dense layers were",
             c->chip->name, 100 * rate / c->chip->ddr);
     else
         SAY(d, "bound by memory; its rate is hardly known");
@@ -97,8 +98,14 @@ static bool size(const qd_case *c, qd_doubt *d) {
         double gb = c->e->sum.weight_bytes / 1e9;
         if (gb >= LEAST_DECODE_GB && gb <= MOST_DECODE_GB)
             return false;
-        SAY(d, "%.3g GB of weights; the language models that were measured read %.1f to %.1f", gb,
-            LEAST_DECODE_GB, MOST_DECODE_GB);
+        if (qd_is_decoding(c->steps))
+            SAY(d, "%.3g GB of weights; the measured language models read %.1f to %.1f", gb,
+                LEAST_DECODE_GB, MOST_DECODE_GB);
+        else
+            SAY(d,
+                "%.3g MB of weights, most of them in dense layers on a few rows; of such networks "
+                "only language models of %.1f to %.1f GB were measured",
+                1e3 * gb, LEAST_DECODE_GB, MOST_DECODE_GB);
         return true;
     }
     if (macs >= LEAST_GMAC && macs <= MOST_GMAC && words <= MOST_WEIGHTS)

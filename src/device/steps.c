@@ -636,6 +636,13 @@ static void find_streams(qd_steps *out) {
     }
 }
 
+bool qd_is_decoding(const qd_steps *s) {
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->list[i].cache > 0)
+            return s->decode;
+    return false;
+}
+
 qrn_status qd_cut(const qd_graph *g, qd_steps *out) {
     size_t nv = g->n_values + 1, no = g->n_ops + 1;
     *out = (qd_steps){.list = qrn_arena_alloc(g->arena, no * sizeof *out->list),

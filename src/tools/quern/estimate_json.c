@@ -48,7 +48,7 @@ static json_t *json_row(const qt_estimate *r) {
     json_object_set_new(o, "weight_bytes", qt_json_number(e->sum.weight_bytes));
     json_object_set_new(o, "spill_bytes", qt_json_number(e->sum.spill_bytes));
     json_object_set_new(o, "cache_bytes", qt_json_number(e->sum.cache_bytes));
-    if (steps->decode)
+    if (qd_is_decoding(steps))
         json_object_set_new(o, "tokens_per_s", qt_json_number(1e6 / e->us));
     json_object_set_new(o, "peak_vtcm_bytes", json_integer(r->peak_vtcm));
     return o;

@@ -9,7 +9,7 @@
 
 static void print_head(bool name_chip) {
     qt_print("%s%-6s %9s  %-14s  matrix vector  steps  start memory    TOPS  DDR MB VTCM MB\n",
-             name_chip ? "chip       " : "", "", "ms", "nine in ten");
+             name_chip ? "SoC        " : "", "", "ms", "nine in ten");
 }
 
 static void print_row(const qt_estimate *r, bool name_chip) {
@@ -30,7 +30,7 @@ static void print_row(const qt_estimate *r, bool name_chip) {
              qt_share(e->memory, e), qt_tops(&r->net->steps, e),
              (e->sum.weight_bytes + e->sum.spill_bytes + e->sum.cache_bytes) / 1e6,
              r->peak_vtcm / 1e6);
-    if (r->net->steps.decode)
+    if (qd_is_decoding(&r->net->steps))
         qt_print("  %.1f tokens/s", 1e6 / e->us);
     for (uint32_t i = 0; i < r->n_doubts; i++)
         qt_print("%s%s", i ? ", " : "  uncalibrated: ", r->doubts[i].word);
