@@ -32,6 +32,17 @@ bool qrn_pass_plain(const qrn_compiled *cg, const qrn_cstep *s) {
     return true;
 }
 
+qrn_status qrn_pass_become(const qrn_lowering *lo, qrn_cstep *s, const qrn_cop *op,
+                           const qrn_val *in, uint32_t n_in, const void *args, size_t args_bytes) {
+    qrn_arena *arena = lo->cg->arena;
+    s->op = op;
+    s->args = qrn_arena_copy(arena, args, args_bytes);
+    s->in = qrn_arena_copy(arena, in, n_in * sizeof *in);
+    s->n_in = n_in;
+    return s->args && s->in ? QRN_OK
+                            : QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+}
+
 // A transposition that leaves all dimensions but those of size 1 in order.
 static bool keeps_order(const qrn_shape *x, const qrn_transpose_args *a) {
     int64_t before = -1;

@@ -55,6 +55,9 @@ bool qrn_pass_movable(const qrn_compiled *p, qrn_val x, qrn_val *owner);
 // The only step that writes what step `at` reads first, if it has one input, which stays as it was;
 // else NULL.
 const qrn_cstep *qrn_pass_step_before(const qrn_lowering *lo, const qrn_use *uses, uint32_t at);
+// Makes the step another op; inputs and attributes are copied.
+qrn_status qrn_pass_become(const qrn_lowering *lo, qrn_cstep *s, const qrn_cop *op,
+                           const qrn_val *in, uint32_t n_in, const void *args, size_t args_bytes);
 // The step goes when the pass is done.
 static inline void qrn_pass_drop(qrn_cstep *s) { s->op = NULL; }
 

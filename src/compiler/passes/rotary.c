@@ -210,13 +210,8 @@ qrn_status qrn_pass_rotary(qrn_lowering *lo, const qrn_use *uses) {
             continue;
         if (args.rule) // done by the step itself
             qrn_pass_drop(s + 1);
-        s->op = &qrn_cop_rotate;
         s->domain = QRN_DOMAIN_F32;
-        s->args = qrn_arena_copy(p->arena, &args, sizeof args);
-        s->in = qrn_arena_copy(p->arena, in, sizeof in);
-        s->n_in = 3;
-        if (!s->args || !s->in)
-            return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+        QRN_TRY(qrn_pass_become(lo, s, &qrn_cop_rotate, in, 3, &args, sizeof args));
     }
     return QRN_OK;
 }

@@ -107,12 +107,7 @@ qrn_status qrn_pass_round_to(qrn_lowering *lo, const qrn_use *uses) {
         qrn_round_to_args args;
         if (!qrn_pass_plain(p, s) || s->op != &qrn_cop_cast || !find(&f, s, in, &args))
             continue;
-        s->op = &qrn_cop_round_to;
-        s->args = qrn_arena_copy(p->arena, &args, sizeof args);
-        s->in = qrn_arena_copy(p->arena, in, sizeof in);
-        s->n_in = 3;
-        if (!s->args || !s->in)
-            return QRN_FAIL(QRN_E_MEM, "graph '%s': out of memory", lo->graph->name);
+        QRN_TRY(qrn_pass_become(lo, s, &qrn_cop_round_to, in, 3, &args, sizeof args));
     }
     return QRN_OK;
 }
