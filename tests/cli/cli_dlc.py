@@ -91,7 +91,7 @@ def test_a_file_is_compiled_and_checked(tmp_path):
     x = np.random.default_rng(3).standard_normal((1, 3, 6, 5)).astype(np.float32)
     assert np.array_equal(results(binary, {"x": x}, tmp_path), results(direct, {"x": x}, tmp_path))
     text = ok("check", dlc, "--soc", "SM8650").stdout
-    assert "1 graphs, 4 ops, all accepted by HTP_QTI_AISW" in text
+    assert "1 graph, 4 ops, all accepted by HTP_QTI_AISW" in text
     refuses(USAGE, "compile", dlc, "-o", binary, "--soc", "SM8650", "-u", "w", says="--updatable")
     path = tmp_path / "bad.dlc"
     path.write_bytes(write(graph(relu(type="NoSuchOp"))))

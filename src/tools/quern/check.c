@@ -243,8 +243,8 @@ static int check_dlc(const check_options *o, const char *path) {
     }
     if (s == QRN_OK) {
         uint32_t ops = graphs.n ? graphs.graphs[graphs.n - 1].graphInfoV3.endOpIndex + 1 : 0;
-        qt_print("%s: %u graphs, %u ops, all accepted by %s\n", path, graphs.n, ops,
-                 client->provider);
+        qt_print("%s: %u graph%s, %u ops, all accepted by %s\n", path, graphs.n,
+                 graphs.n == 1 ? "" : "s", ops, client->provider);
         code = qt_close_stdout();
     } else {
         qt_error("%s: %s", path, qrn_message());
