@@ -188,19 +188,16 @@ ATT_INLINE void att_interleave_four(const __m512i *x, __m512i *to) {
     to[3] = _mm512_unpackhi_epi16(e, g);
 }
 
-// The same of n values; `cols` are there. One line of each row of `ask` will be read next.
-static void att_interleave(const att_bytes *b, size_t n, size_t cols, __m512i (*to)[4],
-                           const char *ask, size_t ask_row) {
+// The same of n values; `cols` are there.
+static void att_interleave(const att_bytes *b, size_t n, size_t cols, __m512i (*to)[4]) {
     const __m512i flip = _mm512_set1_epi8((char)b->flip);
     const uint8_t *p = b->data;
     __m512i x[4];
     size_t j = 0;
     for (; j + 4 <= n && cols >= 64; j += 4) {
 #pragma GCC unroll 4
-        for (size_t i = 0; i < 4; i++, p += b->stride, ask += ask_row) {
+        for (size_t i = 0; i < 4; i++, p += b->stride)
             x[i] = _mm512_xor_si512(_mm512_loadu_si512(p), flip);
-            _mm_prefetch(ask, _MM_HINT_T0);
-        }
         att_interleave_four(x, *to++);
     }
     for (; j < n; j += 4) {
@@ -211,18 +208,23 @@ static void att_interleave(const att_bytes *b, size_t n, size_t cols, __m512i (*
 }
 
 // y += products of row r with n interleaved values, for `cols` columns filled up to whole vectors.
+// A line at each of n addresses from `ask` on (NULL: none) will be read next: asked for here, where
+// time is spent, not all at once.
 static void att_sum_row(const att_digits *d, size_t r, const att_bytes *b, __m512i (*v)[4],
-                        size_t n, size_t cols, float *y) {
+                        size_t n, size_t cols, float *y, const char *ask, size_t ask_row) {
     __m512i acc[4][ATT_DIGITS];
 #pragma GCC unroll 4
     for (int c = 0; c < 4; c++)
         att_begin(d, r, b->offset, acc[c]);
-    for (size_t j = 0; j < n; j += 4, v++)
+    for (size_t j = 0; j < n; j += 4, v++) {
+        for (size_t i = 0; ask && i < 4; i++, ask += ask_row)
+            _mm_prefetch(ask, _MM_HINT_T0);
 #pragma GCC unroll 3
         for (int p = 0; p < ATT_DIGITS; p++)
 #pragma GCC unroll 4
             for (int c = 0; c < 4; c++)
                 acc[c][p] = att_fours(acc[c][p], (*v)[c], d->of[r][p] + j);
+    }
     __m512 a = att_join(acc[0]), c = att_join(acc[1]), e = att_join(acc[2]), g = att_join(acc[3]);
     __m512 t[4] = {_mm512_shuffle_f32x4(a, c, 0x44), _mm512_shuffle_f32x4(a, c, 0xee),
                    _mm512_shuffle_f32x4(e, g, 0x44), _mm512_shuffle_f32x4(e, g, 0xee)};
