@@ -244,3 +244,45 @@ def test_trials_that_the_backend_refuses_say_nothing(tmp_path):
     p = ok("quantize", tmp_path / "net.onnx", "-c", tmp_path / "data.npz", "--mixed", "--schemes",
            "a8w8,a16w8", "-o", tmp_path / "q.onnx")
     assert "[error]" not in p.stderr, p.stderr
+
+
+def test_an_output_of_boxes_and_scores_keeps_its_scores(tmp_path):
+    """8 bits of a range of 600 hold no score up to 1, which the output's SQNR does not show: the
+    results of the last layers are tried in 16 bits, and the command is asked for their score."""
+    rng = np.random.default_rng(8)
+    shape = [1, WIDTH, SIZE, SIZE]
+    weights = {f"w{i}": rng.normal(0, (2 / 9 / WIDTH) ** 0.5, (WIDTH, WIDTH, 3, 3))
+               for i in range(LAYERS)}
+    weights["wb"] = rng.normal(0, 40, (4, WIDTH, 1, 1))
+    weights["ws"] = rng.normal(0, 0.5, (1, WIDTH, 1, 1))
+    nodes, last = [], "x"
+    for i in range(LAYERS):
+        nodes += [h.make_node("Conv", [last, f"w{i}"], [f"c{i}"], pads=[1] * 4),
+                  h.make_node("Relu", [f"c{i}"], [f"r{i}"])]
+        last = f"r{i}"
+    nodes += [h.make_node("Conv", [last, "wb"], ["boxes"]),
+              h.make_node("Conv", [last, "ws"], ["s"]), h.make_node("Sigmoid", ["s"], ["scores"]),
+              h.make_node("Concat", ["boxes", "scores"], ["y"], axis=1)]
+    g = h.make_graph(nodes, "net", [h.make_tensor_value_info("x", T.FLOAT, shape)],
+                     [h.make_tensor_value_info("y", T.FLOAT, [1, 5, SIZE, SIZE])],
+                     [nh.from_array(w.astype(np.float32), k) for k, w in weights.items()])
+    onnx.save(h.make_model(g, opset_imports=[h.make_opsetid("", 17)], ir_version=8),
+              tmp_path / "net.onnx")
+    np.save(tmp_path / "data.npy", rng.normal(size=(3, *shape)).astype(np.float32))
+    (tmp_path / "score.py").write_text(
+        "import sys, numpy as np, onnxruntime as ort\n"
+        "x = np.load(sys.argv[1])[2]\n"
+        "f, q = (ort.InferenceSession(m, providers=['CPUExecutionProvider'])"
+        ".run(None, {'x': x})[0][:, 4] for m in sys.argv[2:])\n"
+        "print(-np.abs(f - q).mean())\n")
+    score = " ".join(map(str, (sys.executable, tmp_path / "score.py", tmp_path / "data.npy",
+                               tmp_path / "net.onnx", "{model}")))
+    ok("quantize", tmp_path / "net.onnx", "-o", tmp_path / "q.onnx", "-c", tmp_path / "data.npy",
+       "--mixed", "--schemes", "a8w8,a16w8", "--search-samples", 1, "--score-command", score,
+       "--min-score", "-0.05", "--front", tmp_path / "f.json")
+    front = json.loads((tmp_path / "f.json").read_text())
+    (chosen,) = [p for p in front["points"] if p["chosen"]]
+    bits = dict(zip((layer["tensor"] for layer in front["layers"]), chosen["choice"]))
+    assert bits["y"] == 1 and not any(bits[f"r{i}"] for i in range(LAYERS))
+    worst = next(p for p in front["points"] if not any(p["choice"]))
+    assert worst["score"] < -0.2 and abs(worst["sqnr_db"] - chosen["sqnr_db"]) < 3

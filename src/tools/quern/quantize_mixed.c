@@ -229,7 +229,8 @@ static int find_front(qt_mixed *x) {
             x->points[i].on_front = points[i].on_front;
         for (uint32_t i = 0; !by_score && x->task->opt->command && i < x->n_points; i++) {
             qt_mixed_point *p = &x->points[i];
-            int code = p->on_front ? qt_mixed_score(x, p->choice, &p->score) : QT_EXIT_OK;
+            int code =
+                p->on_front || p->is_tail ? qt_mixed_score(x, p->choice, &p->score) : QT_EXIT_OK;
             if (code != QT_EXIT_OK)
                 return code;
         }
@@ -342,6 +343,8 @@ static int search(qt_mixed *x) {
     if (code == QT_EXIT_OK)
         code = try_schemes(x, choice);
     uint32_t n_whole = x->n_points;
+    if (code == QT_EXIT_OK && !interrupted)
+        code = qt_mixed_tails(x, choice);
     while (code == QT_EXIT_OK && !interrupted && next_base(x, n_whole))
         code = search_from(x, n_whole, choice);
     qt_progress(NULL, 0, 0);

@@ -110,6 +110,7 @@ typedef struct qt_mixed_point {
     uint8_t *choice; // [n_groups]
     double ms, sqnr, score;
     bool on_front;
+    bool is_tail; // its score is asked for in any case
 } qt_mixed_point;
 
 #define QT_MIXED_POINTS 100
@@ -149,6 +150,9 @@ int qt_mixed_noise(const qt_mixed *x, const ox_model *m, double *noise);
 // that is there already, is left out.
 int qt_mixed_add(qt_mixed *x, const uint8_t *choice);
 bool qt_mixed_stopped(void); // by the user
+// quantize_tails.c: the results of the last layers in another scheme than the fastest. Right after
+// the whole schemes.
+int qt_mixed_tails(qt_mixed *x, uint8_t *choice);
 // quantize_refine.c: faster points near those of the front.
 int qt_mixed_refine(qt_mixed *x, uint8_t *choice);
 
