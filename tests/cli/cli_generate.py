@@ -580,13 +580,42 @@ def test_what_is_missing_is_said(folder, tmp_path):
 
 @pytest.mark.parametrize("config, says", [
     ({"rope_theta": "x"}, "rope_theta"), ({"rope_theta": 1e4, "eos_token_id": "a"}, "eos_token_id"),
-    ({"rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn"}}, "yarn"),
+    ({"rope_theta": 1e4, "rope_scaling": {"rope_type": "dynamic"}}, "dynamic"),
+    ({"rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn", "factor": 4}}, "missing"),
+    ({"rope_theta": 1e4, "rope_scaling": {"rope_type": "yarn", "factor": 4, "mscale": 1}},
+     "mscale"),
     ({"rope_theta": 1e4, "rope_scaling": {"type": "llama3", "factor": 8}}, "missing"),
     ({"rope_theta": 1e4, "partial_rotary_factor": 0.5}, "partial_rotary_factor")], ids=str)
 def test_configurations_that_cannot_be_followed_are_rejected(folder, tmp_path, config, says):
     (tmp_path / "c.json").write_text(json.dumps(config))
     refuses(INPUT, "generate", folder, "--raw", "-p", "x", "--config", tmp_path / "c.json",
             says=says)
+
+
+def test_positions_are_stretched_as_yarn_does(folder, tmp_path, monkeypatch):
+    dim, theta, factor, original = llama.DEPTH, 1e4, 4, 16
+    turns = lambda n: dim * np.log(original / (n * 2 * np.pi)) / (2 * np.log(theta))
+    low, high = max(np.floor(turns(32)), 0), min(np.ceil(turns(1)), dim - 1)
+    ramp = np.clip((np.arange(dim // 2) - low) / (high - low), 0, 1)
+    plain = theta**(-np.arange(0, dim, 2) / dim)
+    angles = plain / factor * ramp + plain * (1 - ramp)
+
+    def rope(t):
+        p = np.arange(t)[:, None] * np.concatenate([angles, angles])
+        return ((0.1 * np.log(factor) + 1) * f(p).astype("f4")[None, None].astype("f4")
+                for f in (np.cos, np.sin))
+    monkeypatch.setattr(llama, "rope", lambda t: [x.astype("f4") for x in rope(t)])
+    scaling = {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": original}
+    for extra in ({"rope_scaling": scaling},
+                  {"rope_scaling": {k: scaling[k] for k in ("rope_type", "factor")},
+                   "max_position_embeddings": original}):
+        (tmp_path / "c.json").write_text(json.dumps({"rope_theta": theta, "eos_token_id": 1,
+                                                     **extra}))
+        got = generate(folder, "--raw", "-p", PROMPTS["long"], "-n", 8, "--config",
+                       tmp_path / "c.json")
+        assert got["tokens"] == greedy(folder, ids_of(PROMPTS["long"]), 8)
+        assert got["tokens"] != generate(folder, "--raw", "-p", PROMPTS["long"], "-n",
+                                         8)["tokens"]
 
 
 @pytest.mark.parametrize("flags", [["--temperature", -1], ["--top-p", 2], ["--repeat-penalty", -1]],

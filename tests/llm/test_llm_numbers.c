@@ -122,23 +122,50 @@ static void frequencies_are_those_of_the_formula(void **state) {
                 {18, 1.9461638184831125e-05},
                 {20, 8.570255489881478e-06},
                 {31, 9.418306725434911e-08}};
-    const ql_rope r = {500000, QL_ROPE_LLAMA3, 32, 1, 4, 8192};
+    const ql_rope r = {500000, QL_ROPE_LLAMA3, 32, 1, 4, 8192, 0, 0, 0};
     float f[32];
     ql_rope_frequencies(&r, 32, f);
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         assert_true(fabs((double)f[rows[i].i] / rows[i].want - 1) < 1e-6);
-    const ql_rope plain = {.theta = 10000}, linear = {10000, QL_ROPE_LINEAR, 4, 0, 0, 0};
+    const ql_rope plain = {.theta = 10000},
+                  linear = {.theta = 10000, .scaling = QL_ROPE_LINEAR, .factor = 4};
     ql_rope_frequencies(&plain, 32, f);
     assert_true(fabs((double)f[31] / pow(10000, -31.0 / 32) - 1) < 1e-6);
     ql_rope_frequencies(&linear, 32, f);
     assert_true(fabs((double)f[31] * 4 / pow(10000, -31.0 / 32) - 1) < 1e-6);
 }
 
+static void yarn_mixes_frequencies_and_raises_the_amplitude(void **state) {
+    (void)state;
+    static const struct {
+        unsigned i;
+        double want; // of the paper's formula in Python: theta 1e6, 128 numbers, factor 4, 32768
+    } rows[] = {{0, 1.0},
+                {20, 0.01333521432163324},
+                {23, 0.006978305848598663},
+                {30, 0.001064360981247002},
+                {38, 9.262301704129457e-05},
+                {45, 1.510740975595332e-05},
+                {63, 3.102344401879299e-07}};
+    ql_rope r = {.theta = 1e6, .scaling = QL_ROPE_YARN, .factor = 4, .original_positions = 32768};
+    r.beta_fast = 32;
+    r.beta_slow = 1;
+    float f[64], c, s;
+    ql_rope_frequencies(&r, 64, f);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        assert_true(fabs((double)f[rows[i].i] / rows[i].want - 1) < 1e-6);
+    assert_true(fabs((double)ql_rope_amplitude(&r) - 1.138629436111989) < 1e-6);
+    ql_rope_row(f, 1, 0.5f, 2, 1, &c, &s);
+    assert_true(fabs((double)c - cos(2.0) / 2) < 1e-6 && fabs((double)s - sin(2.0) / 2) < 1e-6);
+    r.amplitude = 1.5;
+    assert_true(ql_rope_amplitude(&r) == 1.5f);
+}
+
 static void rows_of_angles_repeat_for_both_halves(void **state) {
     (void)state;
     static const float f[2] = {1.0f, 0.25f};
     float c[4], s[4];
-    ql_rope_row(f, 2, 3, 4, c, s);
+    ql_rope_row(f, 2, 1, 3, 4, c, s);
     for (int i = 0; i < 4; i++) {
         assert_true(fabs((double)c[i] - cos(3 * (double)f[i % 2])) < 1e-6);
         assert_true(fabs((double)s[i] - sin(3 * (double)f[i % 2])) < 1e-6);
@@ -153,6 +180,7 @@ int main(void) {
         cmocka_unit_test(a_penalty_divides_what_is_above_zero_and_multiplies_the_rest),
         cmocka_unit_test(logits_that_are_no_numbers_are_an_error),
         cmocka_unit_test(frequencies_are_those_of_the_formula),
+        cmocka_unit_test(yarn_mixes_frequencies_and_raises_the_amplitude),
         cmocka_unit_test(rows_of_angles_repeat_for_both_halves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

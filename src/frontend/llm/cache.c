@@ -39,6 +39,7 @@ struct ql_model {
     size_t cache_bytes;
     uint32_t positions, position;
     float *frequencies;   // of one head, half of them
+    float amplitude;      // of cos and sin
     float *row;           // room for a row of a mask, of angles (twice), of the cache
     float *logits;        // of one token
     void **owned, **lent; // buffers from qrn_alloc, and from memory
@@ -181,6 +182,7 @@ static qrn_status fill_model(ql_model *m, const ql_graph *graphs, uint32_t n, co
                             "known; give it with --rope-theta N, or config.json with --config FILE",
                             graphs[i].file, graphs[i].name);
     ql_rope_frequencies(rope, at->head_dim / 2, m->frequencies);
+    m->amplitude = ql_rope_amplitude(rope);
     return QRN_OK;
 }
 
@@ -302,8 +304,8 @@ static void fill_angles(ql_model *m, const runner *r) {
     uint32_t n = c->dims[c->rank - 1], n_sin = s->dims[s->rank - 1];
     for (uint32_t i = 0; i < r->at.tokens; i++) {
         float *cosines = m->row, *sines = m->row + r->at.head_dim;
-        ql_rope_row(m->frequencies, r->at.head_dim / 2, m->position + i, r->at.head_dim, cosines,
-                    sines);
+        ql_rope_row(m->frequencies, r->at.head_dim / 2, m->amplitude, m->position + i,
+                    r->at.head_dim, cosines, sines);
         ql_tensor_store(c, cosines, n, r->in[r->at.cos], (size_t)i * n);
         ql_tensor_store(s, sines, n_sin, r->in[r->at.sin], (size_t)i * n_sin);
     }

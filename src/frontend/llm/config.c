@@ -41,7 +41,25 @@ static qrn_status read_count(const source *s, const qrn_json *object, const char
     return QRN_OK;
 }
 
-static qrn_status read_scaling(const source *s, const qrn_json *v, ql_rope *r) {
+// What YaRN has beyond a factor. Parts of it that models rarely have are rejected by name.
+static qrn_status read_yarn(const source *s, const qrn_json *v, uint32_t positions, ql_rope *r) {
+    static const char *const others[] = {"mscale", "mscale_all_dim"};
+    for (size_t i = 0; i < 2; i++)
+        if (qrn_json_member(v, others[i]))
+            return wrong(s, qrn_json_member(v, others[i]), others[i], "is not supported");
+    const qrn_json *whole = qrn_json_member(v, "truncate");
+    if (whole && whole->kind != QRN_JSON_TRUE)
+        return wrong(s, whole, "truncate", "only true is supported");
+    r->beta_fast = 32;
+    r->beta_slow = 1;
+    r->original_positions = positions;
+    QRN_TRY(read_number(s, v, "beta_fast", &r->beta_fast));
+    QRN_TRY(read_number(s, v, "beta_slow", &r->beta_slow));
+    return read_number(s, v, "attention_factor", &r->amplitude);
+}
+
+// positions: of config.json, 0: not known.
+static qrn_status read_scaling(const source *s, const qrn_json *v, uint32_t positions, ql_rope *r) {
     const qrn_json *type = qrn_json_member(v, "rope_type");
     type = type ? type : qrn_json_member(v, "type");
     const char *name = type && type->kind == QRN_JSON_STRING ? type->text : "default";
@@ -50,20 +68,24 @@ static qrn_status read_scaling(const source *s, const qrn_json *v, ql_rope *r) {
         return QRN_OK;
     r->scaling = strcmp(name, "llama3") == 0   ? QL_ROPE_LLAMA3
                  : strcmp(name, "linear") == 0 ? QL_ROPE_LINEAR
+                 : strcmp(name, "yarn") == 0   ? QL_ROPE_YARN
                                                : QL_ROPE_PLAIN;
     if (r->scaling == QL_ROPE_PLAIN)
         return QRN_FAIL(QRN_E_UNSUPPORTED,
-                        "%s:%u: rope_scaling of the type '%.40s' is not supported: default, linear "
-                        "and llama3 are",
+                        "%s:%u: rope_scaling of the type '%.40s' is not supported: default, "
+                        "linear, llama3 and yarn are",
                         s->path, v->line, name);
+    if (r->scaling == QL_ROPE_YARN)
+        QRN_TRY(read_yarn(s, v, positions, r));
     QRN_TRY(read_number(s, v, "factor", &r->factor));
     QRN_TRY(read_number(s, v, "low_freq_factor", &r->low_freq));
     QRN_TRY(read_number(s, v, "high_freq_factor", &r->high_freq));
     QRN_TRY(read_number(s, v, "original_max_position_embeddings", &r->original_positions));
-    bool whole = r->factor > 0 &&
-                 (r->scaling == QL_ROPE_LINEAR ||
-                  (r->low_freq > 0 && r->high_freq > r->low_freq && r->original_positions > 0));
-    return whole ? QRN_OK : wrong(s, v, "rope_scaling", "a number of it is missing");
+    bool lengths = r->scaling == QL_ROPE_LINEAR ||
+                   (r->scaling == QL_ROPE_YARN && r->original_positions > 0) ||
+                   (r->low_freq > 0 && r->high_freq > r->low_freq && r->original_positions > 0);
+    return lengths && r->factor > 0 ? QRN_OK
+                                    : wrong(s, v, "rope_scaling", "a number of it is missing");
 }
 
 static qrn_status add_end(const source *s, const qrn_json *v, ql_config *to) {
@@ -95,7 +117,7 @@ static qrn_status read_config(const source *s, ql_config *to) {
     static const char *const scalings[] = {"rope_scaling", "rope_parameters"};
     for (size_t i = 0; i < 2; i++)
         if (qrn_json_member(root, scalings[i]))
-            QRN_TRY(read_scaling(s, qrn_json_member(root, scalings[i]), &to->rope));
+            QRN_TRY(read_scaling(s, qrn_json_member(root, scalings[i]), to->positions, &to->rope));
     const qrn_json *end = qrn_json_member(root, "eos_token_id");
     if (!end || end->kind != QRN_JSON_ARRAY)
         return end ? add_end(s, end, to) : QRN_OK;

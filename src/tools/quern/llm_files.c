@@ -141,7 +141,12 @@ static int take_gguf(qt_llm_files *f, const char *path, const ql_gguf *g) {
         return QT_EXIT_OK;
     f->config.rope.theta = m.rope_theta;
     if (m.rope_factor > 0)
-        f->config.rope = (ql_rope){m.rope_theta, QL_ROPE_LLAMA3, m.rope_factor, 1, 4, 8192};
+        f->config.rope = (ql_rope){.theta = m.rope_theta,
+                                   .scaling = QL_ROPE_LLAMA3,
+                                   .factor = m.rope_factor,
+                                   .low_freq = 1,
+                                   .high_freq = 4,
+                                   .original_positions = 8192};
     return QT_EXIT_OK;
 }
 

@@ -162,7 +162,8 @@ static bool fill(const windows *w, qt_npz *z) {
     if (ok)
         ql_rope_frequencies(&w->rope, depth / 2, frequencies);
     for (uint32_t i = 0; ok && i < t; i++) {
-        ql_rope_row(frequencies, depth / 2, i, depth, (float *)cosines->data + (size_t)i * depth,
+        ql_rope_row(frequencies, depth / 2, ql_rope_amplitude(&w->rope), i, depth,
+                    (float *)cosines->data + (size_t)i * depth,
                     (float *)sines->data + (size_t)i * depth);
         for (uint32_t k = 0; k < t; k++)
             ((float *)mask->data)[(size_t)i * t + k] = k <= i ? 0 : MASKED;
