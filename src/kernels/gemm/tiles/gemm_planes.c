@@ -95,6 +95,26 @@ static void sums_alone(const qrn_planes_kernel *k, const qrn_planes_rows *r,
     }
 }
 
+// For kernels whose sums are joined, scaled and stored in one.
+static void finished(const qrn_planes_kernel *k, const qrn_planes_rows *r,
+                     const qrn_planes_panel *p, const qrn_planes_out *o) {
+    int32_t acc[QRN_PLANES_TILE * QRN_PANEL] = {0}; // columns beyond o->cols may stay unwritten
+    uint32_t tile = QRN_PLANES_TILE / r->planes;
+    for (size_t first = 0; first < r->n; first += tile) {
+        size_t left = r->n - first;
+        qrn_planes_tile w = {.a = r->a + first * r->row_bytes,
+                             .row_bytes = r->row_bytes,
+                             .rows = (uint32_t)(left < tile ? left : tile),
+                             .planes = r->planes,
+                             .b = p->plane[0],
+                             .steps = p->steps,
+                             .cols = o->cols,
+                             .acc = acc};
+        k->sums(&w);
+        k->ops->finish(p, o, first, acc, w.rows);
+    }
+}
+
 // Any rows, panels and results, with the sums on their way through memory.
 static void product(const qrn_planes_kernel *k, const qrn_planes_rows *r, const qrn_planes_panel *p,
                     const qrn_planes_out *o) {
@@ -143,9 +163,12 @@ static bool short_runs(const qrn_planes_panel *p) {
 
 void qrn_planes_gemm(const qrn_planes_kernel *k, const qrn_planes_rows *r,
                      const qrn_planes_panel *p, const qrn_planes_out *o) {
-    if (k->requant && r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 &&
-        !p->offset && p->small)
+    bool plain = r->planes == 2 && o->elem == 2 && p->planes == 1 && p->n_runs == 1 && !p->offset &&
+                 p->small;
+    if (plain && k->requant)
         (p->nibbles ? k->requant4 : k->requant)(r, p, o);
+    else if (plain && k->ops->finish)
+        finished(k, r, p, o);
     else if (keeps_sums(r, p, o))
         sums_alone(k, r, p, o);
     else if (k->runs && p->planes == 1 && p->n_runs > 1 && o->elem < 4 && short_runs(p))

@@ -28,46 +28,6 @@
 #define QRN_PLANES_RUN 63          // steps whose products of 16 and 8 bits fit 32 bits
 #define QRN_PLANES_SMALL 0x1p30    // results before clamping that certainly fit 32 bits
 
-// The part that compilers turn into vectors, one table per ISA. Arrays of numbers are [rows][32].
-typedef struct qrn_planes_ops {
-    // sum += weight * (acc of the low bytes + 256 * acc of the high bytes, if planes is 2).
-    void (*join)(double *sum, const int32_t *acc, uint32_t rows, uint32_t planes, double weight);
-    // t = fma(sum + add + row * offset, m, t). row: one per row, `row_step` apart; offset NULL:
-    // zeros.
-    void (*scale)(double *t, const double *sum, const double *add, const double *offset,
-                  const double *row, size_t row_step, const double *m, uint32_t rows);
-    // Quantized values of 1, 2 or 4 bytes: clamp(floor(t)); rows y_row elements apart.
-    void (*store)(void *y, size_t elem, size_t y_row, const double *t, uint32_t rows, uint32_t cols,
-                  double lo, double hi);
-    // Cuts n 16-bit values into low and high bytes; flip is XORed to the high ones.
-    void (*split)(const uint16_t *x, size_t n, uint8_t flip, uint8_t *low, uint8_t *high);
-    // The same in pairs, [n/4][2][4]; n is a multiple of 4.
-    void (*pairs)(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst);
-    // Sum of n values, each XORed with flip; fits 32 bits up to QRN_PLANES_DEPTH_MAX.
-    uint32_t (*sum8)(const uint8_t *x, size_t n, uint8_t flip);
-    uint32_t (*sum16)(const uint16_t *x, size_t n, uint16_t flip);
-    // n bytes of two signed numbers each, the first in the low half.
-    void (*unpack)(const uint8_t *packed, size_t n, int8_t *dst);
-    // m = x * scale / y, rounded once; x and y are floats.
-    void (*ratios)(const float *scale, size_t n, double x, double y, double *m);
-} qrn_planes_ops;
-
-extern const qrn_planes_ops qrn_planes_ops_avx512, qrn_planes_ops_avx2, qrn_planes_ops_neon,
-    qrn_planes_ops_ref;
-
-// Rows of activations.
-typedef struct qrn_planes_rows {
-    const uint8_t *a;
-    size_t row_bytes; // of all planes; from one row to the next
-    uint32_t planes;
-    size_t n;
-    // Only for `requant` with sums that may not fit 32 bits: a row is so many parts of equally many
-    // steps, which begin at these bytes of it. Others are one part.
-    uint32_t n_parts;
-    const size_t *parts;
-    const double *sums; // [n][runs]: sum u of each run; NULL when all os are 0
-} qrn_planes_rows;
-
 // A panel of 32 columns.
 typedef struct qrn_planes_panel {
     const int8_t *plane[2]; // [0]: weight 1, [1]: weight 256
@@ -90,6 +50,49 @@ typedef struct qrn_planes_out {
     uint32_t cols; // 1 to 32
     double lo, hi;
 } qrn_planes_out;
+
+// The part that compilers turn into vectors, one table per ISA. Arrays of numbers are [rows][32].
+typedef struct qrn_planes_ops {
+    // sum += weight * (acc of the low bytes + 256 * acc of the high bytes, if planes is 2).
+    void (*join)(double *sum, const int32_t *acc, uint32_t rows, uint32_t planes, double weight);
+    // t = fma(sum + add + row * offset, m, t). row: one per row, `row_step` apart; offset NULL:
+    // zeros.
+    void (*scale)(double *t, const double *sum, const double *add, const double *offset,
+                  const double *row, size_t row_step, const double *m, uint32_t rows);
+    // Quantized values of 1, 2 or 4 bytes: clamp(floor(t)); rows y_row elements apart.
+    void (*store)(void *y, size_t elem, size_t y_row, const double *t, uint32_t rows, uint32_t cols,
+                  double lo, double hi);
+    // Cuts n 16-bit values into low and high bytes; flip is XORed to the high ones.
+    void (*split)(const uint16_t *x, size_t n, uint8_t flip, uint8_t *low, uint8_t *high);
+    // The same in pairs, [n/4][2][4]; n is a multiple of 4.
+    void (*pairs)(const uint16_t *x, size_t n, uint8_t flip, uint8_t *dst);
+    // Sum of n values, each XORed with flip; fits 32 bits up to QRN_PLANES_DEPTH_MAX.
+    uint32_t (*sum8)(const uint8_t *x, size_t n, uint8_t flip);
+    uint32_t (*sum16)(const uint16_t *x, size_t n, uint16_t flip);
+    // n bytes of two signed numbers each, the first in the low half.
+    void (*unpack)(const uint8_t *packed, size_t n, int8_t *dst);
+    // m = x * scale / y, rounded once; x and y are floats.
+    void (*ratios)(const float *scale, size_t n, double x, double y, double *m);
+    // (optional) join, scale and store of rows from `first` on, for those that `requant` is for.
+    void (*finish)(const qrn_planes_panel *p, const qrn_planes_out *o, size_t first,
+                   const int32_t *acc, uint32_t rows);
+} qrn_planes_ops;
+
+extern const qrn_planes_ops qrn_planes_ops_avx512, qrn_planes_ops_avx2, qrn_planes_ops_neon,
+    qrn_planes_ops_ref;
+
+// Rows of activations.
+typedef struct qrn_planes_rows {
+    const uint8_t *a;
+    size_t row_bytes; // of all planes; from one row to the next
+    uint32_t planes;
+    size_t n;
+    // Only for `requant` with sums that may not fit 32 bits: a row is so many parts of equally many
+    // steps, which begin at these bytes of it. Others are one part.
+    uint32_t n_parts;
+    const size_t *parts;
+    const double *sums; // [n][runs]: sum u of each run; NULL when all os are 0
+} qrn_planes_rows;
 
 // Sums of products of bytes over `steps` steps from `first` on.
 typedef struct qrn_planes_tile {

@@ -37,10 +37,11 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
                 acc[r][i] = vdotq_s32(acc[r][i], w[i], x);
         }
     }
-    for (int r = 0; r < rows; r++)
+    for (int r = 0; r < rows; r++) {
         for (int i = 0; i < 4; i++)
-            epilogue(t, (uint32_t)r, first + 4 * (uint32_t)i,
-                     vaddq_s32(acc[r][i], vshlq_n_s32(sums[i], 7)));
+            acc[r][i] = vaddq_s32(acc[r][i], vshlq_n_s32(sums[i], 7));
+        epilogue(t, (uint32_t)r, first, acc[r]);
+    }
 }
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"

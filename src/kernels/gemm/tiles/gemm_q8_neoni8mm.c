@@ -27,13 +27,20 @@ static inline int32x4_t high_halves(int32x4_t a, int32x4_t b) {
     return vcombine_s32(vget_high_s32(a), vget_high_s32(b));
 }
 
-// Adds what a row and its columns add to sums, and stores four of them.
-static inline void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, int32x4_t acc) {
-    acc = vaddq_s32(acc, vld1q_s32(t->column + first));
-    epilogue(t, row, first, vaddq_s32(acc, vdupq_n_s32(t->row ? t->row[row] : 0)));
-}
-
 typedef int32x4_t sums[ROWS / 2][8]; // of two rows and two columns each
+
+// Takes the sums of a row out of those of two, adds what the row and its columns add, and stores.
+INLINE void finish(const qrn_gemm_q8_tile *t, uint32_t row, uint32_t first, const int32x4_t *acc,
+                   const bool second) {
+    const int32x4_t of_row = vdupq_n_s32(t->row ? t->row[row] : 0);
+    int32x4_t sum[4];
+    for (int i = 0; i < 4; i++) {
+        int32x4_t left = acc[2 * i], right = acc[2 * i + 1];
+        sum[i] = second ? high_halves(left, right) : low_halves(left, right);
+        sum[i] = vaddq_s32(vaddq_s32(sum[i], vld1q_s32(t->column + first + 4 * i)), of_row);
+    }
+    epilogue(t, row, first, sum);
+}
 
 // Two steps in depth from step s on, or one; a row without a neighbour is its own.
 INLINE void multiply(const qrn_gemm_q8_tile *t, uint32_t first, size_t s, const int rows,
@@ -66,14 +73,11 @@ INLINE void half(const qrn_gemm_q8_tile *t, uint32_t first, const int rows) {
         multiply(t, first, s, rows, true, acc);
     if (s < t->steps)
         multiply(t, first, s, rows, false, acc);
-    for (int r = 0; r < rows; r += 2)
-        for (int i = 0; i < 4; i++) {
-            int32x4_t left = acc[r / 2][2 * i], right = acc[r / 2][2 * i + 1];
-            uint32_t row = (uint32_t)r, col = first + 4 * (uint32_t)i;
-            finish(t, row, col, low_halves(left, right));
-            if (r + 1 < rows)
-                finish(t, row + 1, col, high_halves(left, right));
-        }
+    for (int r = 0; r < rows; r += 2) {
+        finish(t, (uint32_t)r, first, acc[r / 2], false);
+        if (r + 1 < rows)
+            finish(t, (uint32_t)r + 1, first, acc[r / 2], true);
+    }
 }
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
