@@ -6,7 +6,7 @@
 
 Needs build/aarch64/bin/count_op (cmake --preset aarch64 && ninja -C build/aarch64 count_op). Each
 case runs once and three times; half the difference is a call. Prints a table: the kernel and its
-instructions for 1000 multiply-adds, for each value of QUERN_ISA.
+instructions for 1000 multiply-adds (results, where an op has none), for each value of QUERN_ISA.
 """
 import os
 import subprocess
@@ -19,8 +19,12 @@ PROGRAM = ROOT / "build" / "aarch64" / "bin" / "count_op"
 ISAS = ("neon", "dot", "i8mm")
 CASES = ("depthwise u8s8 56 96 3 1 96", "depthwise u8s8 56 144 3 2 144",
          "depthwise u8s8 14 480 5 1 480", "depthwise u8s8 28 240 5 2 240",
-         "depthwise u16s8 28 96 3 1 96", "conv u8s8 28 64 3 1 64", "conv fp32 28 64 3 1 64",
-         "dense fp32 1 1024 1 1 1024", "dense u8s8 1 1024 1 1 1024")
+         "depthwise u16s8 28 96 3 1 96", "depthwise u16s8 56 144 3 2 144",
+         "depthwise u16s8 14 480 5 1 480", "conv u8s8 28 64 3 1 64", "conv u8s8 28 64 1 1 256",
+         "conv u16s8 28 64 1 1 256", "conv fp32 28 64 3 1 64", "dense fp32 1 1024 1 1 1024",
+         "dense u8s8 1 1024 1 1 1024", "dense u16s8 1 1024 1 1 1024",
+         "dense fp32s8 1 1024 1 1 1024", "dense fp32s4 1 1024 1 1 1024",
+         "dense fp32s4 64 1024 1 1 1024", "matmul u16s8 64 64 1 1 64", "add fp32 28 128 0 0 0")
 
 
 def run(plugin, isa, case, times):
