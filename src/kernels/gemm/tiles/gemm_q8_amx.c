@@ -1,60 +1,137 @@
 // SPDX-License-Identifier: MIT
 //
-// GEMM for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums. A tile of a
-// panel, 16 steps by 16 columns, is what the packing dense8 holds. Sums go through memory to the
-// vectors that requantize them, which also add what is left of a depth that is no multiple of 64;
-// they do so while the products of the next block are on their way. Few rows and short depths are
-// left to the tiles of AVX-512 VNNI.
+// GEMM for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums, which begin with
+// the terms of their columns. A tile of a panel, 16 steps by 16 columns, is what the packing dense8
+// holds. Sums go through memory to the vectors that requantize them. What a tile stores reaches the
+// first cache late, and no load can have it before; so vectors work on an earlier block, some rows
+// after each step of the products, which need other units. What is left of a depth that is no
+// multiple of 64 is one more step: the last 64 bytes of each row times weights of which those that
+// were multiplied before are 0. Few rows, short depths and results that are sums are left to the
+// tiles of AVX-512 VNNI.
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/gemm/tiles/tiles_amx.h"
 
-#include <string.h>
-
+#define INLINE static inline __attribute__((always_inline))
 #define ROWS 32
 #define HALF QRN_AMX_ROWS
 #define STEPS QRN_AMX_STEPS
 #define ROWS_MIN 8
-#define STEP_LINES (STEPS * QRN_PANEL * QRN_Q8_DEPTH / 64) // of a panel
+#define STEP_BYTES (QRN_PANEL * QRN_Q8_DEPTH)
+#define STEP_LINES (STEPS * STEP_BYTES / 64) // of a panel
+#define LONG_DEPTH 16 // tiles: products of a few steps outlast the stores of the block before
 
 // What all blocks of a call share.
 typedef struct panel {
     const qrn_gemm_q8_tile *t;
     qrn_requant8_vectors requant;
-    __mmask32 mask;  // of the columns that exist
-    size_t in_tiles; // steps
+    __mmask32 mask;    // of the columns that exist
+    size_t whole;      // tiles of the depth
+    const int8_t *end; // of the panel, 16 steps; NULL: the depth has only whole tiles
+    uint32_t pairs;    // of rows that are requantized after each step
+    uint32_t lines;    // of what is wanted next that are asked for in each step
 } panel;
+
+// Rows of a block whose sums are in memory.
+typedef struct waiting {
+    const int32_t *acc;
+    uint8_t *y;
+    uint32_t row, left; // rows
+} waiting;
 
 // Rows in two tiles; where there is no second one, it may have any.
 static void set_up(uint32_t rows) {
     qrn_amx_set_up(rows < HALF ? rows : HALF, rows > HALF ? rows - HALF : HALF);
 }
 
-// Sums of rows [first, first + rows) over whole tiles. ask: fetch the panel behind this one.
-static inline void multiply(const panel *p, uint32_t first, uint32_t rows, bool ask) {
+// The results of n rows, 1 or 2, whose lanes are not sure.
+static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const int32_t *acc,
+                                             uint8_t *y, uint32_t row, uint32_t n, __mmask16 sure) {
+    for (uint32_t i = 0; i < n * QRN_PANEL; i++) {
+        uint32_t c = i % QRN_PANEL, r = i / QRN_PANEL;
+        int32_t sum = acc[i] + (t->row ? t->row[row + r] : 0);
+        if (!(sure >> c % 16 & 1) && c < t->cols)
+            y[r * t->y_row + c] = qrn_requant8_exact(t->requant, c, sum);
+    }
+}
+
+// So many pairs of rows, or what is left. v and w are the caller's, which stay in registers.
+INLINE void requantize(const panel *p, const qrn_requant8_vectors *v, waiting *w, uint32_t pairs) {
+    const qrn_gemm_q8_tile *t = p->t;
+    for (; pairs > 0 && w->left > 0; pairs--) {
+        const uint32_t n = w->left > 1 ? 2 : 1;
+        __m512i sums[4]; // there is memory of two rows, always
+#pragma GCC unroll 4
+        for (uint32_t i = 0; i < 4; i++)
+            sums[i] = _mm512_loadu_si512(w->acc + 16 * i);
+        if (t->row)
+#pragma GCC unroll 4
+            for (uint32_t i = 0; i < 4; i++)
+                sums[i] =
+                    _mm512_add_epi32(sums[i], _mm512_set1_epi32(t->row[w->row + i / 2 * (n - 1)]));
+        __mmask16 sure;
+        __m512i q = qrn_requant8_four(v, sums, 2, &sure);
+        q = p->requant.plain ? qrn_requant8_order(v, q) : qrn_requant8_clamp(v, q);
+        _mm256_mask_storeu_epi8(w->y, p->mask, _mm512_castsi512_si256(q));
+        if (n > 1)
+            _mm256_mask_storeu_epi8(w->y + t->y_row, p->mask, _mm512_extracti64x4_epi64(q, 1));
+        if (__builtin_expect(sure != 0xffff, 0))
+            decide(p->t, w->acc, w->y, w->row, n, sure);
+        w->acc += 2 * QRN_PANEL;
+        w->y += 2 * t->y_row;
+        w->row += n;
+        w->left -= n;
+    }
+}
+
+static void requantize_all(const panel *p, waiting w) {
+    const qrn_requant8_vectors v = p->requant;
+    requantize(p, &v, &w, ROWS / 2);
+}
+
+INLINE void step(const uint8_t *a, size_t a_row, const int8_t *b, bool two) {
+    _tile_loadd(6, b, STEP_BYTES);
+    _tile_loadd(4, a, a_row);
+    _tile_loadd(7, b + 64, STEP_BYTES);
+    _tile_dpbusd(0, 4, 6);
+    _tile_dpbusd(1, 4, 7);
+    if (two) {
+        _tile_loadd(5, a + HALF * a_row, a_row);
+        _tile_dpbusd(2, 5, 6);
+        _tile_dpbusd(3, 5, 7);
+    }
+}
+
+static inline void load_columns(const int32_t *column, bool two) {
+    _tile_loadd(0, column, 0);
+    _tile_loadd(1, column + 16, 0);
+    if (two) {
+        _tile_loadd(2, column, 0);
+        _tile_loadd(3, column + 16, 0);
+    }
+}
+
+// Sums of rows [first, first + rows), while all of w is requantized. ahead: what to ask for.
+static inline void multiply(const panel *p, uint32_t first, uint32_t rows, const int8_t *ahead,
+                            waiting w) {
     const qrn_gemm_q8_tile *t = p->t;
     const uint8_t *a = t->a + first * t->a_row;
     const int8_t *b = t->b;
-    const size_t b_row = QRN_PANEL * QRN_Q8_DEPTH;
-    bool two = rows > HALF;
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    for (size_t s = 0; s < p->in_tiles; s += STEPS, a += 64, b += STEPS * b_row) {
-        _tile_loadd(6, b, b_row);
-        _tile_loadd(4, a, t->a_row);
-        _tile_loadd(7, b + 64, b_row);
-        _tile_dpbusd(0, 4, 6);
-        _tile_dpbusd(1, 4, 7);
-        if (two) {
-            _tile_loadd(5, a + HALF * t->a_row, t->a_row);
-            _tile_dpbusd(2, 5, 6);
-            _tile_dpbusd(3, 5, 7);
-        }
-        if (ask)
-            qrn_amx_ask(b + t->next, STEP_LINES);
+    const bool two = rows > HALF;
+    const qrn_requant8_vectors v = p->requant;
+    load_columns(t->column, two);
+    size_t left = p->whole;
+    for (; left && w.left; left--, a += QRN_AMX_BYTES, b += STEPS * STEP_BYTES) {
+        step(a, t->a_row, b, two);
+        ahead = qrn_amx_ask(ahead, p->lines);
+        requantize(p, &v, &w, p->pairs);
     }
+    for (; left; left--, a += QRN_AMX_BYTES, b += STEPS * STEP_BYTES) { // with more registers
+        step(a, t->a_row, b, two);
+        ahead = qrn_amx_ask(ahead, p->lines);
+    }
+    if (p->end)
+        step(a + t->steps % STEPS * QRN_Q8_DEPTH - QRN_AMX_BYTES, t->a_row, p->end, two);
 }
 
 static inline void store_sums(uint32_t rows, int32_t *acc) {
@@ -67,93 +144,41 @@ static inline void store_sums(uint32_t rows, int32_t *acc) {
     }
 }
 
-static inline __m512i four_bytes(const uint8_t *p) {
-    int32_t v;
-    memcpy(&v, p, sizeof v);
-    return _mm512_set1_epi32(v);
-}
-
-// Two vectors of sums of a row, with everything that tiles do not add.
-static inline void whole_sums(const panel *p, uint32_t row, const int32_t *acc, __m512i *sums) {
-    const qrn_gemm_q8_tile *t = p->t;
-    __m512i term = _mm512_set1_epi32(t->row ? t->row[row] : 0);
-    for (int v = 0; v < 2; v++) {
-        __m512i sum = _mm512_add_epi32(_mm512_loadu_si512(acc + 16 * v),
-                                       _mm512_loadu_si512(t->column + 16 * v));
-        sums[v] = _mm512_add_epi32(sum, term);
-    }
-    const uint8_t *a = t->a + row * t->a_row;
-    for (size_t s = p->in_tiles; s < t->steps; s++) {
-        __m512i x = four_bytes(a + s * QRN_Q8_DEPTH);
-        const int8_t *b = t->b + s * QRN_PANEL * QRN_Q8_DEPTH;
-        sums[0] = _mm512_dpbusd_epi32(sums[0], x, _mm512_loadu_si512(b));
-        sums[1] = _mm512_dpbusd_epi32(sums[1], x, _mm512_loadu_si512(b + 64));
-    }
-}
-
-// The results of two rows whose lanes are not sure.
-static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const __m512i *sums,
-                                             __mmask16 sure, uint32_t row, uint32_t n) {
-    int32_t acc[2 * QRN_PANEL];
-    memcpy(acc, sums, sizeof acc);
-    for (uint32_t i = 0; i < n * QRN_PANEL; i++) {
-        uint32_t c = i % QRN_PANEL;
-        if (!(sure >> c % 16 & 1) && c < t->cols)
-            t->y[(row + i / QRN_PANEL) * t->y_row + c] = qrn_requant8_exact(t->requant, c, acc[i]);
-    }
-}
-
-// Two rows, or the last one.
-static void epilogue(const panel *p, uint32_t row, uint32_t n, const int32_t *acc) {
-    const qrn_gemm_q8_tile *t = p->t;
-    __m512i sums[4];
-    whole_sums(p, row, acc, sums);
-    whole_sums(p, row + n - 1, acc + (n - 1) * QRN_PANEL, sums + 2);
-    if (t->acc) {
-        int32_t *to = t->acc + (size_t)row * QRN_PANEL;
-        for (uint32_t i = 0; i < 2 * n; i++)
-            _mm512_mask_storeu_epi32(to + 16 * i, (__mmask16)(p->mask >> 16 * (i % 2)), sums[i]);
-        return;
-    }
-    __mmask16 sure;
-    __m512i q = qrn_requant8_clamp(&p->requant, qrn_requant8_four(&p->requant, sums, 2, &sure));
-    uint8_t *y = t->y + row * t->y_row;
-    _mm256_mask_storeu_epi8(y, p->mask, _mm512_castsi512_si256(q));
-    if (n > 1)
-        _mm256_mask_storeu_epi8(y + t->y_row, p->mask, _mm512_extracti64x4_epi64(q, 1));
-    if (__builtin_expect(sure != 0xffff, 0))
-        decide(t, sums, sure, row, n);
-}
-
-static inline void block_epilogue(const panel *p, uint32_t first, uint32_t rows,
-                                  const int32_t *acc) {
-    for (uint32_t r = 0; r < rows; r += 2)
-        epilogue(p, first + r, rows - r < 2 ? 1 : 2, acc + r * QRN_PANEL);
-}
-
 static void product(const qrn_gemm_q8_tile *t) {
-    if (t->rows < ROWS_MIN || t->steps < STEPS) {
+    if (t->rows < ROWS_MIN || t->steps < STEPS || t->acc) {
         qrn_gemm_q8_12x32_avx512vnni.tile(t);
         return;
     }
-    _Alignas(64) int32_t acc[ROWS * QRN_PANEL];
+    _Alignas(64) int32_t acc[2][ROWS * QRN_PANEL];
+    _Alignas(64) int8_t end[STEPS * STEP_BYTES];
+    const uint32_t n = (t->rows + ROWS - 1) / ROWS;
     panel p = {.t = t,
+               .requant = qrn_requant8_vectors_of(t->requant),
                .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1,
-               .in_tiles = t->steps / STEPS * STEPS};
-    if (!t->acc)
-        p.requant = qrn_requant8_vectors_of(t->requant);
-    uint32_t n = (t->rows + ROWS - 1) / ROWS, done = 0, before = 0;
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t rows = (t->rows - done - before + n - i - 1) / (n - i);
+               .whole = t->steps / STEPS,
+               .end = t->steps % STEPS ? end : NULL,
+               .lines = t->next ? (STEP_LINES + n - 1) / n : 0};
+    p.pairs = (uint32_t)((ROWS / 2 + p.whole - 1) / p.whole);
+    if (p.end)
+        qrn_amx_copy_end(t->b, t->steps, STEP_BYTES, end);
+    // Block i is requantized with the products of block i + behind, whose sums may replace its own.
+    const uint32_t behind = p.whole < LONG_DEPTH ? 2 : 1;
+    const int8_t *ahead = t->b + t->next;
+    waiting queue[2] = {{0}};
+    uint32_t done = 0, before = 0;
+    for (uint32_t i = 0; i < n; i++, ahead += p.whole * p.lines * 64) {
+        uint32_t rows = (t->rows - done + n - i - 1) / (n - i);
         if (rows != before)
             set_up(rows);
-        multiply(&p, done + before, rows, i == 0 && t->next);
-        block_epilogue(&p, done, before, acc);
-        store_sums(rows, acc);
-        done += before;
+        multiply(&p, done, rows, ahead, queue[(i + behind) % 2]);
+        queue[(i + behind) % 2].left = 0;
+        store_sums(rows, acc[i % 2]);
+        queue[i % 2] = (waiting){acc[i % 2], t->y + done * t->y_row, done, rows};
+        done += rows;
         before = rows;
     }
-    block_epilogue(&p, done, before, acc);
+    requantize_all(&p, queue[n % 2]); // the older one
+    requantize_all(&p, queue[(n + 1) % 2]);
     _tile_release();
 }
 

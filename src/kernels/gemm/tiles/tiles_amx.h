@@ -8,6 +8,7 @@
 #include <immintrin.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define QRN_AMX_ROWS 16  // of a tile
 #define QRN_AMX_STEPS 16 // of 4 in depth
@@ -33,10 +34,20 @@ static inline void qrn_amx_set_up(uint32_t first, uint32_t second) {
     _tile_loadconfig(&c);
 }
 
-// Asks for `lines` cache lines from `at` on, for the second cache.
-static inline void qrn_amx_ask(const int8_t *at, size_t lines) {
-    for (size_t i = 0; i < lines; i++)
-        _mm_prefetch((const char *)at + i * 64, _MM_HINT_T1);
+// Asks for `lines` cache lines from `at` on, for the second cache. Returns their end.
+static inline const int8_t *qrn_amx_ask(const int8_t *at, size_t lines) {
+    for (; lines > 0; lines--, at += 64)
+        _mm_prefetch((const char *)at, _MM_HINT_T1);
+    return at;
+}
+
+// The last 16 of so many steps of a panel, with zeros in place of those that are in whole tiles.
+static inline void qrn_amx_copy_end(const int8_t *panel, size_t steps, size_t step_bytes,
+                                    int8_t *end) {
+    size_t left = steps % QRN_AMX_STEPS, before = (QRN_AMX_STEPS - left) * step_bytes;
+    memset(end, 0, before);
+    memcpy(end + before, panel + (steps - left) * step_bytes, left * step_bytes);
+    __asm__ volatile("" : : "r"(end) : "memory"); // tiles are loaded from it
 }
 
 #endif
