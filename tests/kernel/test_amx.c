@@ -284,8 +284,11 @@ static void check_planes(const shape *s) {
     double add[QRN_PANEL], m[QRN_PANEL], start[QRN_PANEL];
     bool is_signed = between(0, 1), limited = between(0, 3) == 0;
     multipliers(m, depth, 200);
+    int32_t add32[QRN_PANEL];
+    bool fits32 = depth * UINT16_MAX * 128 < INT32_MAX - 9999 && between(0, 1);
     for (size_t i = 0; i < QRN_PANEL; i++) {
-        add[i] = (double)(int32_t)random_u32() * between(0, 1);
+        add32[i] = (int32_t)between(0, 19998) - 9999;
+        add[i] = fits32 ? add32[i] : (double)(int32_t)random_u32() * between(0, 1);
         m[i] = s->largest ? 1e-6 : m[i];
         start[i] = 0.5 + between(0, 30000);
     }
@@ -299,6 +302,7 @@ static void check_planes(const shape *s) {
                           .add = add,
                           .m = m,
                           .start = start,
+                          .add32 = fits32 ? add32 : NULL,
                           .small = true};
     qrn_planes_rows r = {
         .a = a, .row_bytes = 2 * depth, .planes = 2, .n = s->rows, .n_parts = 1, .parts = parts};
