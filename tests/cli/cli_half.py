@@ -75,3 +75,24 @@ def test_a_cast_of_fp16_to_the_applications_float32_is_no_step(tmp_path):
     np.save(tmp_path / "x.npy", x)
     got = run(tmp_path / "net.bin", tmp_path)
     np.testing.assert_array_equal(got, (x.astype(np.float64) ** 2).astype(np.float16))
+
+
+def test_ops_that_have_scales_read_quantized_inputs(tmp_path):
+    """The QOperator format of ONNX Runtime's quantizer: its input is quantized for QLinear ops."""
+    x = RNG.normal(size=(1, 8)).astype(np.float32)
+    w = RNG.integers(-100, 100, size=(8, 4)).astype(np.int8)
+    constants = {"sx": np.float32(0.03), "zx": np.uint8(120), "w": w, "sw": np.float32(0.01),
+                 "zw": np.int8(0), "sy": np.float32(0.05), "zy": np.uint8(128)}
+    n = model(tmp_path / "net.onnx", [
+        h.make_node("QuantizeLinear", ["x", "sx", "zx"], ["xq"]),
+        h.make_node("QLinearMatMul", ["xq", "sx", "zx", "w", "sw", "zw", "sy", "zy"], ["yq"]),
+        h.make_node("DequantizeLinear", ["yq", "sy", "zy"], ["y"])],
+        {"x": (T.FLOAT, x.shape)}, {"y": (T.FLOAT, (1, 4))},
+        {k: np.asarray(v) for k, v in constants.items()})
+    ok("check", n, "--soc", "SM8650")
+    np.save(tmp_path / "x.npy", x)
+    got = run(n, tmp_path, "--soc", "SM8650")
+    xq = np.clip(np.rint(x / np.float32(0.03)) + 120, 0, 255)
+    y = (xq - 120) * np.float64(np.float32(0.03)) @ (w * np.float64(np.float32(0.01)))
+    want = np.clip(np.rint(y / np.float64(np.float32(0.05))), -128, 127) * np.float32(0.05)
+    np.testing.assert_allclose(got, want, atol=0.051)

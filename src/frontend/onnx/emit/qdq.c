@@ -226,11 +226,20 @@ static bool is_convertible(const ox_val *v) {
            !v->enc->block;
 }
 
+// Does the node read real numbers out of quantized values, by scales that it has itself?
+static bool has_scales(const ox_node *n) {
+    return strncmp(n->op, "QLinear", 7) == 0 || strcmp(n->op, "QGemm") == 0;
+}
+
 // Does somebody read the quantized values themselves? Then they must be ONNX's to the last bit; QNN
-// rounds ties up. Who keeps all values wants their real numbers.
+// rounds ties up. Who keeps all values wants their real numbers. In float16, where no formula gives
+// ONNX's values, ops with scales of their own are like DequantizeLinear.
 static bool shows_quantized(const ox_import *im, const ox_val *y) {
-    return (y->is_output && !im->opt->keep_all) ||
-           (y->n_uses == 1 && y->consumer && strcmp(y->consumer->op, "DequantizeLinear") != 0);
+    if (y->is_output && !im->opt->keep_all)
+        return true;
+    if (y->n_uses != 1 || !y->consumer || strcmp(y->consumer->op, "DequantizeLinear") == 0)
+        return false;
+    return im->graph->client->floats != QC_FLOAT16 || !has_scales(y->consumer);
 }
 
 // Quantized values that stand for x: what it was dequantized from, or what another QuantizeLinear
