@@ -175,7 +175,8 @@ qrn_status qrn_file_map(const char *path, qrn_file *out) {
         return QRN_FAIL(QRN_E_NOT_FOUND, "%.800s: %s", path, strerror(errno));
     qrn_status s = QRN_OK;
     if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
-        s = QRN_FAIL(QRN_E_ARGUMENT, "%.800s: not a regular file", path);
+        s = QRN_FAIL(QRN_E_ARGUMENT, "%.800s: %snot a regular file", path,
+                     S_ISDIR(st.st_mode) ? "a folder, " : "");
     else if (st.st_size > COPY_BYTES && !wait_for_tick(fd, &st))
         s = QRN_FAIL(QRN_E_MAPPING, "%.800s: %s", path, strerror(errno));
     else if (st.st_size > COPY_BYTES)

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "base/strmap.h"
+#include "frontend/onnx/reader/model.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -289,8 +290,11 @@ static qrn_status place_tensors(gguf_file *g, cursor *c, const uint8_t *begin,
 
 static qrn_status read_head(cursor *c, uint32_t *version, uint64_t *n_tensors, uint64_t *n_keys) {
     char magic[4];
+    const char *what = ox_foreign_format(c->at, c->left);
     if (!take(c, magic, sizeof magic) || memcmp(magic, "GGUF", sizeof magic) != 0)
-        return QRN_FAIL(QRN_E_BINARY, "%.500s: not a GGUF file, which begins with 'GGUF'", c->path);
+        return QRN_FAIL(QRN_E_BINARY, "%.500s: not a GGUF file%s%.*s", c->path,
+                        what ? " but " : ", which begins with 'GGUF'",
+                        what ? (int)strcspn(what, ";") : 0, what ? what : "");
     if (!take(c, version, sizeof *version))
         return QRN_FAIL(QRN_E_BINARY, "%.500s: the file ends in its head", c->path);
     if (*version && !(*version & 0xffff))

@@ -8,6 +8,9 @@
 #include "tools/quern/array.h"
 #include "tools/quern/output.h"
 
+// The error of a file that is not `expected`, e.g. "a .npy file", with what it is if that is known.
+qrn_status qt_not_a(const char *path, const char *expected, const void *data, size_t size);
+
 // A .npy file in memory. `name` is for messages.
 qrn_status qt_npy_parse(const char *name, const void *data, size_t size, qt_array *out);
 qrn_status qt_npy_read(const char *path, qt_array *out);

@@ -130,7 +130,7 @@ qrn_status qt_picture_read(const char *path, uint32_t channels, qt_picture *out)
     else if (f.size >= 3 && memcmp(f.data, "\xff\xd8\xff", 3) == 0)
         s = decode_jpeg(path, &f, channels, &p);
     else
-        s = QRN_FAIL(QRN_E_ARGUMENT, "%s: neither PNG nor JPEG", path);
+        s = qt_not_a(path, "a PNG or JPEG picture", f.data, f.size);
     qrn_file_unmap(&f);
     if (s != QRN_OK) {
         free(p.pixels);

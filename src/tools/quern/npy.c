@@ -9,6 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+qrn_status qt_not_a(const char *path, const char *expected, const void *data, size_t size) {
+    const char *what = ox_foreign_format(data, size);
+    return QRN_FAIL(QRN_E_ARGUMENT, "%s: not %s%s%.*s", path, expected, what ? " but " : "",
+                    what ? (int)strcspn(what, ";") : 0, what ? what : "");
+}
+
 typedef struct npy_type {
     const char *code; // behind the byte order
     int type;
@@ -216,7 +222,7 @@ static qrn_status take_elements(const char *name, const header *h, const uint8_t
 qrn_status qt_npy_parse(const char *name, const void *data, size_t size, qt_array *out) {
     const uint8_t *p = data;
     if (size < 10 || memcmp(p, "\x93NUMPY", 6) != 0)
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: not a .npy file", name);
+        return qt_not_a(name, "a .npy file", data, size);
     if (p[6] < 1 || p[6] > 3)
         return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: .npy version %u.%u, supported 1 to 3", name, p[6],
                         p[7]);

@@ -203,8 +203,13 @@ static qrn_status add_array(const zip *z, const entry *e, qt_npz *out) {
 
 static qrn_status read_all(const zip *z, qt_npz *out) {
     const uint8_t *end = find_end(z);
+    if (!end && z->size >= 4 && memcmp(z->data, "PK\3\4", 4) == 0)
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "%s: the .npz archive has no directory at its end; the file is cut short "
+                        "or damaged",
+                        z->path);
     if (!end)
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: not a .npz file (no zip directory)", z->path);
+        return qt_not_a(z->path, "a .npz file", z->data, z->size);
     size_t n = u16(end + 10), at = u32(end + 16);
     if (n > MAX_ENTRIES)
         return broken(z, (size_t)(end - z->data), "too many entries");

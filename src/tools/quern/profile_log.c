@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
+#include "frontend/onnx/reader/model.h"
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
 
@@ -275,8 +276,11 @@ static int read_all(source *s, const char *text, size_t size) {
     static const char log[] = "{\"quern_profile_log\": 1";
     bool table = size >= sizeof columns - 1 && memcmp(text, columns, sizeof columns - 1) == 0;
     if (!table && (size < sizeof log - 1 || memcmp(text, log, sizeof log - 1) != 0)) {
-        qt_error("%s: neither a profile log of the System library nor a table of profile events",
-                 s->path);
+        const char *what = ox_foreign_format(text, size);
+        qt_error("%s: neither a profile log of the System library nor a table of profile "
+                 "events%s%.*s",
+                 s->path, what ? ", but " : "", what ? (int)strcspn(what, ";") : 0,
+                 what ? what : "");
         return QT_EXIT_INPUT;
     }
     int code = QT_EXIT_OK;

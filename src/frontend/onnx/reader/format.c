@@ -19,6 +19,10 @@ static const signature signatures[] = {
     {4, BYTES("TFL3"), "a .tflite model"},
     {4, BYTES("ORTM"), "an .ort model of ONNX Runtime; use the .onnx file that it was made from"},
     {4, BYTES("ET12"), "an ExecuTorch program (.pte)"},
+    {0, BYTES("QUERNCTX"), "a context binary"},
+    {30, BYTES("dlc.metadata"), "a DLC file"},
+    {0, BYTES("\x89PNG"), "a PNG picture"},
+    {0, BYTES("\xff\xd8\xff"), "a JPEG picture"},
     {0, BYTES("PK\3\4"),
      "a zip archive; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\2"),
@@ -55,8 +59,17 @@ static bool is_text(const uint8_t *data, size_t size) {
     return n > 0;
 }
 
-static const char *foreign_format(const void *data, size_t size) {
+// Does an archive begin with a file of this ending? Its name stands behind 30 bytes.
+static bool is_archive_of(const uint8_t *data, size_t size, const char *ending) {
+    size_t n = strlen(ending), len = size >= 30 ? (size_t)(data[26] | data[27] << 8) : 0;
+    return size >= 30 && memcmp(data, "PK\3\4", 4) == 0 && len >= n && size - 30 >= len &&
+           memcmp(data + 30 + len - n, ending, n) == 0;
+}
+
+const char *ox_foreign_format(const void *data, size_t size) {
     const uint8_t *first = data;
+    if (is_archive_of(data, size, ".npy"))
+        return "a NumPy archive (.npz)";
     for (size_t i = 0; i < sizeof signatures / sizeof signatures[0]; i++)
         if (has(data, size, &signatures[i]))
             return signatures[i].what;
@@ -71,7 +84,7 @@ static const char *foreign_format(const void *data, size_t size) {
 
 qrn_status ox_fail_file(const char *path, qrn_status s, const void *data, size_t size) {
     char why[QRN_MESSAGE_MAX];
-    const char *other = s == QRN_E_MEM ? NULL : foreign_format(data, size);
+    const char *other = s == QRN_E_MEM ? NULL : ox_foreign_format(data, size);
     if (other)
         return QRN_FAIL(s, "%.500s: not an ONNX model but %s", path, other);
     snprintf(why, sizeof why, "%s", qrn_message());

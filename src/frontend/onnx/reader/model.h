@@ -185,6 +185,9 @@ qrn_status ox_model_open(const char *path, ox_model **out);
 // The same from memory that outlives the model; external data is refused.
 qrn_status ox_model_parse(const void *data, size_t size, const char *name, ox_model **out);
 void ox_model_close(ox_model *m); // NULL is fine
+// What a file is that begins with these bytes, if that is not an ONNX model: "a NumPy array", maybe
+// with "; " and advice on models behind it. NULL: not known.
+const char *ox_foreign_format(const void *data, size_t size);
 // Are the model's files as they were when they were opened? Ask after their weights were read.
 qrn_status ox_model_check(const ox_model *m);
 
