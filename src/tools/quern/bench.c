@@ -25,16 +25,16 @@
 #define AT(field) offsetof(qt_bench_options, field)
 
 static const qt_flag measure_flags[] = {
-    {"seconds", 's', QT_NUMBER, "T", AT(seconds), NULL, "measure for T seconds (default 2)"},
-    {"runs", 'n', QT_COUNT, "N", AT(runs), NULL, "measure N runs instead"},
+    {"seconds", 's', QT_ABOVE0, "T", AT(seconds), NULL, "measure for T seconds (default 2)"},
+    {"runs", 'n', QT_COUNT1, "N", AT(runs), NULL, "measure N runs instead"},
     {"warmup", 'w', QT_COUNT, "N", AT(warmup), NULL, "number of warm-up runs (default 3)"},
-    {"streams", 0, QT_COUNT, "N", AT(streams), NULL,
+    {"streams", 0, QT_COUNT1, "N", AT(streams), NULL,
      "run N inferences in parallel to measure throughput"},
     {"throughput", 0, QT_BOOL, NULL, AT(by_streams), NULL,
      "throughput and latency with 1, 2, 4, ... parallel streams, up to --streams or the CPUs"},
     {"resident", 0, QT_BOOL, NULL, AT(resident), NULL,
      "keep inputs and outputs in GPU memory, to measure without copies"},
-    {"nodes", 0, QT_COUNT, "N", AT(nodes), NULL, "list the N slowest nodes as well"},
+    {"nodes", 0, QT_COUNT1, "N", AT(nodes), NULL, "list the N slowest nodes as well"},
     {"per-op", 0, QT_BOOL, NULL, AT(per_op), NULL,
      "list every node with its kernels, its share of the machine's peak, and how busy its threads "
      "were"},
@@ -277,8 +277,10 @@ static unsigned threads_of(const qt_bench_options *o) {
 }
 
 static int check_options(const qt_bench_options *o) {
-    if (o->seconds < 0) {
-        qt_error("--seconds %g: expected a number above 0", o->seconds);
+    if (o->resident && strcmp(qt_backend_name(&o->backend), "gpu") != 0 &&
+        !strchr(qt_backend_name(&o->backend), '/')) {
+        qt_error("--resident keeps data in GPU memory: it needs --backend gpu, found '%s'",
+                 qt_backend_name(&o->backend));
         return QT_EXIT_USAGE;
     }
     if (o->serve && o->html) {

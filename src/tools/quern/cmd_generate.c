@@ -54,11 +54,11 @@ static const qt_flag prompt_flags[] = {
 };
 
 static const qt_flag text_flags[] = {
-    {"max-tokens", 'n', QT_COUNT, "N", AT(max_tokens), NULL,
+    {"max-tokens", 'n', QT_COUNT1, "N", AT(max_tokens), NULL,
      "stop after N tokens (default: when the model ends)"},
     {"temperature", 0, QT_NUMBER, "X", AT(temperature), NULL,
      "sampling temperature; 0 (default): greedy"},
-    {"top-k", 'k', QT_COUNT, "N", AT(top_k), NULL, "sample from the N most probable tokens"},
+    {"top-k", 'k', QT_COUNT1, "N", AT(top_k), NULL, "sample from the N most probable tokens"},
     {"top-p", 0, QT_NUMBER, "X", AT(top_p), NULL,
      "sample from the fewest tokens whose probabilities reach X"},
     {"repeat-penalty", 0, QT_NUMBER, "X", AT(repeat_penalty), NULL,

@@ -25,7 +25,7 @@ typedef struct compare_options {
 static const qt_flag flags[] = {
     {"sort", 0, QT_CHOICE, "BY", AT(sort), "error|order",
      "by error (default) or in order of execution"},
-    {"top", 'n', QT_COUNT, "N", AT(top), NULL, "number of rows to print (default 20)"},
+    {"top", 'n', QT_COUNT1, "N", AT(top), NULL, "number of rows to print (default 20)"},
     {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print all rows"},
     {"limit", 0, QT_NUMBER, "DB", AT(limit_db), NULL,
      "report the first layer whose SQNR is below this (default 20)"},

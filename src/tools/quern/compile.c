@@ -44,12 +44,12 @@ static const qt_flag flags[] = {
     {0},
 };
 static const qt_flag htp_flags[] = {
-    {"vtcm-mb", 0, QT_COUNT, "N", AT(vtcm_mb), NULL,
+    {"vtcm-mb", 0, QT_COUNT1, "N", AT(vtcm_mb), NULL,
      "VTCM to use, in MB (default: 4, or all if the SoC has less)"},
-    {"opt-level", 'O', QT_COUNT, "N", AT(level), NULL,
+    {"opt-level", 'O', QT_COUNT1, "N", AT(level), NULL,
      "1, 2 (default) or 3; stored and reported, all levels compile the same graph"},
-    {"hvx-threads", 0, QT_COUNT, "N", AT(hvx_threads), NULL, "vector threads"},
-    {"cores", 0, QT_COUNT, "N", AT(cores), NULL,
+    {"hvx-threads", 0, QT_COUNT1, "N", AT(hvx_threads), NULL, "vector threads"},
+    {"cores", 0, QT_COUNT1, "N", AT(cores), NULL,
      "number of NPU cores (default 1; 'quern socs' lists them)"},
     {"data-format-config", 0, QT_FILE, "FILE", AT(formats), NULL,
      "JSON file that lists inputs and outputs in the native KV cache layout"},

@@ -143,14 +143,18 @@ static int set_value(const parser *p, const qt_flag *f, const char *value) {
         *(const char **)slot = value;
         return QT_EXIT_OK;
     case QT_COUNT:
-        if (!set_count(value, slot)) {
-            qt_error("--%s '%s': expected a whole number from 0 to 4294967295", f->name, value);
+    case QT_COUNT1:
+        if (!set_count(value, slot) || (f->type == QT_COUNT1 && *(uint64_t *)slot == 0)) {
+            qt_error("--%s '%s': expected a whole number from %d to 4294967295", f->name, value,
+                     f->type == QT_COUNT1);
             return usage_error(p->command);
         }
         return QT_EXIT_OK;
     case QT_NUMBER:
-        if (!set_number(value, slot)) {
-            qt_error("--%s '%s': expected a number", f->name, value);
+    case QT_ABOVE0:
+        if (!set_number(value, slot) || (f->type == QT_ABOVE0 && !(*(double *)slot > 0))) {
+            qt_error("--%s '%s': expected a number%s", f->name, value,
+                     f->type == QT_ABOVE0 ? " above 0" : "");
             return usage_error(p->command);
         }
         return QT_EXIT_OK;

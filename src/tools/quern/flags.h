@@ -17,7 +17,9 @@ typedef enum qt_flag_type {
     QT_DIR,    // const char *, completed as a folder
     QT_CHOICE, // const char *, one of `choices`
     QT_COUNT,  // uint64_t
+    QT_COUNT1, // uint64_t, at least 1
     QT_NUMBER, // double
+    QT_ABOVE0, // double above 0
     QT_LIST    // qt_list of texts; may be given more than once
 } qt_flag_type;
 

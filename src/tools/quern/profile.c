@@ -19,7 +19,7 @@ typedef struct profile_options {
 
 static const qt_flag flags[] = {
     {"all", 'a', QT_BOOL, NULL, AT(all), NULL, "print every event, with minima and maxima"},
-    {"top", 0, QT_COUNT, "N", AT(top), NULL, "number of nodes to list (default 20)"},
+    {"top", 0, QT_COUNT1, "N", AT(top), NULL, "number of nodes to list (default 20)"},
     {"trace", 0, QT_FILE, "FILE", AT(trace), NULL,
      "write a timeline that Perfetto and chrome://tracing open"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},

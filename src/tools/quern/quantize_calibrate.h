@@ -19,7 +19,7 @@ typedef struct qt_calibration_options {
 #define QT_CALIBRATION_FLAGS(type, field)                                                          \
     {"samples",                                                                                    \
      'n',                                                                                          \
-     QT_COUNT,                                                                                     \
+     QT_COUNT1,                                                                                    \
      "N",                                                                                          \
      offsetof(type, field.n),                                                                      \
      NULL,                                                                                         \

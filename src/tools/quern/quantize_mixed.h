@@ -36,7 +36,7 @@ typedef struct qt_mixed_options {
          "candidate schemes: a8w8, a16w8, a8w4, a16w4, fp16"},                                     \
         {"budget-ms",                                                                              \
          0,                                                                                        \
-         QT_NUMBER,                                                                                \
+         QT_ABOVE0,                                                                                \
          "MS",                                                                                     \
          offsetof(type, field.budget_ms),                                                          \
          NULL,                                                                                     \
@@ -64,7 +64,7 @@ typedef struct qt_mixed_options {
          "write the fastest model with at least this score"},                                      \
         {"search-samples",                                                                         \
          0,                                                                                        \
-         QT_COUNT,                                                                                 \
+         QT_COUNT1,                                                                                \
          "N",                                                                                      \
          offsetof(type, field.samples),                                                            \
          NULL,                                                                                     \

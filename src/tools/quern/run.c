@@ -39,7 +39,7 @@ static const qt_flag output_flags[] = {
     {"output-dir", 0, QT_DIR, "DIR", AT(output_dir), NULL,
      "write Result_<run>/<output>.raw to this folder"},
     {"format", 0, QT_CHOICE, "F", AT(format), "npy|raw", "format of the output files"},
-    {"top", 'k', QT_COUNT, "N", AT(top), NULL, "number of top scores to print (default 5)"},
+    {"top", 'k', QT_COUNT1, "N", AT(top), NULL, "number of top scores to print (default 5)"},
     {"labels", 0, QT_FILE, "FILE", AT(labels), NULL, "file with class names, one per line"},
     {"reference", 0, QT_BOOL, NULL, AT(reference), NULL,
      "compare with the model in float32 on the CPU"},

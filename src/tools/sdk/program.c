@@ -90,8 +90,10 @@ static bool is_given(const qt_flag *f, const void *options) {
     case QT_BOOL:
         return *(const bool *)at;
     case QT_COUNT:
+    case QT_COUNT1:
         return *(const uint64_t *)at != 0;
     case QT_NUMBER:
+    case QT_ABOVE0:
         return *(const double *)at != 0;
     case QT_LIST:
         return ((const qt_list *)at)->n > 0;
