@@ -235,6 +235,13 @@ def test_an_execution_that_failed_and_long_lists(tmp_path):
     assert "warning" not in ok("compare", a, a).stderr
 
 
+def test_executions_without_a_common_tensor_are_no_success(tmp_path):
+    a = dump(tmp_path / "a", [tensor("t", np.zeros((2, 3), np.float32))])
+    b = dump(tmp_path / "b", [tensor("u", np.zeros(5, np.float32))])
+    for flags in ((), ("--json",), ("--fail",)):
+        refuses(INPUT, "compare", a, b, *flags, says=f"{a} and {b} have no tensor in common")
+
+
 def test_what_cannot_be_compared(tmp_path):
     good = dump(tmp_path / "good", [tensor("t", np.zeros((2, 3), np.float32))])
     refuses(INPUT, "compare", good, tmp_path / "none", says=["none", "No such file"])

@@ -321,6 +321,17 @@ def test_a_convolution_has_scales_per_channel_and_an_exact_bias(tmp_path):
     assert sqnr(run(out, {"x": x[:1]})["y"], run(net, {"x": x[:1]})["y"]) > 25
 
 
+def test_layers_of_the_result_are_compared_with_those_of_the_float_model(tmp_path):
+    x = np.random.default_rng(2).standard_normal((4, 3, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "one.npy", x[:1])
+    net, out = conv_net(tmp_path / "net.onnx"), tmp_path / "q.onnx"
+    ok("quantize", net, "-o", out, "-c", tmp_path / "x.npy", "-q", "--repair", "none")
+    report = ok_json("run", out, tmp_path / "one.npy", "--soc", "SM8650", "--against", net,
+                     "--per-layer", "--json")
+    assert {"r_q", "k_q", "p_q", "f_q", "y"} <= {row["name"] for row in report["layers"]}
+
+
 def dead_channels(path):
     """A depthwise convolution, two channels of which have weights that are almost 0."""
     rng = np.random.default_rng(4)

@@ -419,6 +419,15 @@ static int compare(job *j, const qt_list *args) {
         warn_inputs(&j->matches[i]);
         below = below || first_below(j, &j->matches[i]);
     }
+    size_t n_layers = 0;
+    for (size_t i = 0; i < j->n; i++)
+        n_layers += j->matches[i].n;
+    if (code == QT_EXIT_OK && !n_layers) { // "no layer is below the limit" would be no answer
+        qt_error("%s and %s have no tensor in common; compare executions of one model, or of a "
+                 "model and its quantized version",
+                 args->items[0], args->items[1]);
+        return QT_EXIT_INPUT;
+    }
     if (code == QT_EXIT_OK && j->o->html)
         code = write_page(j, args);
     if (code == QT_EXIT_OK)

@@ -16,8 +16,15 @@
 #define LEAST_LIKENESS 0.5          // of tensors that different ops made
 
 size_t qt_plain_length(const char *name) {
-    static const char *const ends[] = {"_QuantizeLinear_Output", "_DequantizeLinear_Output",
-                                       "_QuantizeLinear", "_DequantizeLinear", "_quantized"};
+    static const char *const ends[] = {"_QuantizeLinear_Output",
+                                       "_DequantizeLinear_Output",
+                                       "_QuantizeLinear",
+                                       "_DequantizeLinear",
+                                       "_quantized",
+                                       "_q",
+                                       "_dq",
+                                       "_dq8",
+                                       "_dq16"};
     size_t n = strlen(name);
     for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
         size_t k = strlen(ends[i]);
