@@ -109,9 +109,9 @@ def test_dynamic_dimensions_follow_the_files_or_the_flag(tmp_path):
             says=["input 'x' [batch,3] has a dynamic shape", "--dim batch=SIZE"])
     refuses(INPUT, "run", net, tmp_path / "x.npy", "--dim", "batch=3",
             says="expects [3, 3]")
-    refuses(USAGE, "run", net, "--random", "--dim", "batch=0", says="NAME=N")
+    refuses(USAGE, "run", net, "--random", "--dim", "batch=0", says="NAME=SIZE")
     refuses(USAGE, "run", net, "--random", "--dim", "bach=4", says="did you mean 'batch'")
-    refuses(USAGE, "run", net, "--random", "--dim", "Q=4", says="there is batch")
+    refuses(USAGE, "run", net, "--random", "--dim", "Q=4", says="expected batch")
 
 
 def test_random_inputs_are_seeded(tmp_path, net):

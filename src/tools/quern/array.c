@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "reference/number.h"
+#include "tools/quern/output.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -26,8 +27,11 @@ qrn_status qt_array_create(const char *what, int type, uint32_t rank, const uint
     bool fits = true;
     for (uint32_t i = 0; i < rank; i++)
         fits = fits && dims[i] <= SIZE_MAX && qrn_mul_size(count, (size_t)dims[i], &count);
-    if (!fits || !qrn_mul_size(count, size, &bytes))
-        return QRN_FAIL(QRN_E_ARGUMENT, "%s: the shape has too many elements", what);
+    if (!fits || !qrn_mul_size(count, size, &bytes)) {
+        char shape[256];
+        return QRN_FAIL(QRN_E_ARGUMENT, "%s: shape %s has too many elements", what,
+                        qt_shape_text(rank, dims, shape, sizeof shape));
+    }
     void *data = calloc(bytes ? bytes : 1, 1);
     if (!data)
         return QRN_FAIL(QRN_E_MEM, "%s: out of memory for %zu bytes", what, bytes);

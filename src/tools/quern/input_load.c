@@ -39,7 +39,11 @@ static bool ends_with(const char *text, const char *end) {
     return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-static const char *declared_shape(const ox_info *p, char *buf, size_t size) {
+const char *qt_info_shape(const ox_info *p, char *buf, size_t size) {
+    if (!p->has_shape) {
+        snprintf(buf, size, "[shape unknown]");
+        return buf;
+    }
     size_t at = (size_t)snprintf(buf, size, "[");
     for (uint32_t i = 0; i < p->rank && at < size; i++) {
         if (p->dims[i] >= 0)
@@ -58,7 +62,7 @@ static qrn_status wrong_shape(const char *from, const ox_info *p, const qt_array
     char have[256], want[256];
     return QRN_FAIL(QRN_E_SHAPE, "%s: shape %s, input '%s' expects %s", from,
                     qt_shape_text(a->rank, a->dims, have, sizeof have), p->name,
-                    declared_shape(p, want, sizeof want));
+                    qt_info_shape(p, want, sizeof want));
 }
 
 // Compares a given array with what the model declares, and learns the symbolic sizes.

@@ -44,14 +44,64 @@ static int64_t input_named(const ox_model *m, const char *name, size_t len) {
     return -1;
 }
 
+// --dim or --shape of one thing twice: one of them is a mistake.
+static int repeated(const char *flag, const qt_list *list, size_t at) {
+    const char *text = list->items[at], *eq = strrchr(text, '=');
+    size_t n = eq ? (size_t)(eq - text) + 1 : 0;
+    for (size_t i = 0; i < at && n; i++)
+        if (strncmp(list->items[i], text, n) == 0 && strcmp(list->items[i], text) != 0) {
+            qt_error("--%s '%s': given twice, before as '%s'", flag, text, list->items[i]);
+            return QT_EXIT_USAGE;
+        }
+    return QT_EXIT_OK;
+}
+
 static int unknown(const char *flag, const char *given, const char *what, const names *list) {
     const char *near = qrn_suggest(given, list->items, list->n);
     if (near)
         qt_error("--%s '%s': no %s; did you mean '%s'?", flag, given, what, near);
-    else
+    else {
+        char all[256] = "";
+        size_t n = 0;
+        for (size_t i = 0; i < list->n && n < sizeof all - 80; i++)
+            n +=
+                (size_t)snprintf(all + n, sizeof all - n, "%s%.60s", i ? ", " : "", list->items[i]);
         qt_error("--%s '%s': no %s%s%s", flag, given, what,
-                 list->n ? "; there is " : " with a name; use INPUT.AXIS=N, or --shape",
-                 list->n ? list->items[0] : "");
+                 list->n ? "; expected " : " with a name; use INPUT.AXIS=N, or --shape", all);
+    }
+    return QT_EXIT_USAGE;
+}
+
+static bool is_open(const ox_model *m) {
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++) {
+        const ox_info *p = &m->graph->inputs[i];
+        bool open = !p->has_shape;
+        for (uint32_t d = 0; d < p->rank; d++)
+            open |= p->dims[d] < 0 || p->symbols[d];
+        if (open && !qt_find_constant(m->graph, p->name))
+            return true;
+    }
+    return false;
+}
+
+// A name that no dimension has: what else it may be.
+static int unknown_dim(const ox_model *m, const char *text, const char *name) {
+    const char *dot = strrchr(name, '.');
+    int64_t input = dot ? input_named(m, name, (size_t)(dot - name)) : -1;
+    names list = {.n = 0};
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+        for (uint32_t d = 0; d < m->graph->inputs[i].rank; d++)
+            add_name(&list, m->graph->inputs[i].symbols[d]);
+    if (strchr(name, '='))
+        qt_error("--dim '%s': expected one NAME=SIZE; repeat --dim for each dimension", text);
+    else if (input >= 0 && m->graph->inputs[input].has_shape && dot[1] >= '0' && dot[1] <= '9')
+        qt_error("--dim '%s': input '%s' has %u dimension%s, counted from 0", text,
+                 m->graph->inputs[input].name, m->graph->inputs[input].rank,
+                 m->graph->inputs[input].rank == 1 ? "" : "s");
+    else if (!is_open(m))
+        qt_error("--dim '%s': the model has no dynamic dimension; leave out --dim", text);
+    else
+        return unknown("dim", name, "input has such a dimension", &list);
     return QT_EXIT_USAGE;
 }
 
@@ -79,7 +129,7 @@ static int set_dim(ox_model *m, const char *text) {
     const char *eq = strrchr(text, '='), *at = eq ? eq + 1 : "";
     int64_t size;
     if (!eq || eq == text || !read_size(&at, &size) || *at) {
-        qt_error("--dim '%s': expected NAME=N with N at least 1", text);
+        qt_error("--dim '%s': expected NAME=SIZE with a size of at least 1", text);
         return QT_EXIT_USAGE;
     }
     char *name = strndup(text, (size_t)(eq - text));
@@ -93,13 +143,8 @@ static int set_dim(ox_model *m, const char *text) {
         code = shape_error("dim", text);
     else if (!found && find_axis(m, name, &input, &axis))
         code = ox_bind_dim(m, input, axis, size) == QRN_OK ? QT_EXIT_OK : shape_error("dim", text);
-    else if (!found) { // it would change nothing, and be missed where it was meant
-        names list = {.n = 0};
-        for (uint32_t i = 0; i < m->graph->n_inputs; i++)
-            for (uint32_t d = 0; d < m->graph->inputs[i].rank; d++)
-                add_name(&list, m->graph->inputs[i].symbols[d]);
-        code = unknown("dim", name, "input has such a dimension", &list);
-    }
+    else if (!found) // it would change nothing, and be missed where it was meant
+        code = unknown_dim(m, text, name);
     free(name);
     return code;
 }
@@ -134,6 +179,10 @@ static int set_shape(ox_model *m, const char *text) {
 
 int qt_set_shapes(const qt_input_options *opt, ox_model *m) {
     int code = QT_EXIT_OK;
+    for (size_t i = 0; i < opt->shapes.n && code == QT_EXIT_OK; i++)
+        code = repeated("shape", &opt->shapes, i);
+    for (size_t i = 0; i < opt->dims.n && code == QT_EXIT_OK; i++)
+        code = repeated("dim", &opt->dims, i);
     for (size_t i = 0; i < opt->shapes.n && code == QT_EXIT_OK; i++)
         code = set_shape(m, opt->shapes.items[i]);
     for (size_t i = 0; i < opt->dims.n && code == QT_EXIT_OK; i++)

@@ -91,6 +91,9 @@ int qt_open_shaped(const char *path, const qt_input_options *opt, ox_model **out
 // shell would read more than a name in them. Prints nothing for other words of a command line.
 void qt_print_dims(const char *word);
 
+// The declared shape: "[N, 3, ?]".
+const char *qt_info_shape(const ox_info *p, char *buf, size_t size);
+
 // The arrays of one run, n_ports of them, of the model's types and complete shapes.
 qrn_status qt_inputs_load(const qt_inputs *in, size_t set, qt_array *arrays);
 // What an import needs to know about them; infos has room for n_ports.

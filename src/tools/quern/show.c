@@ -75,25 +75,6 @@ static size_t count_ops(const ox_graph *g, tally *rows) {
     return n;
 }
 
-static const char *info_shape(const ox_info *p, char *buf, size_t size) {
-    if (!p->has_shape) {
-        snprintf(buf, size, "[shape unknown]");
-        return buf;
-    }
-    size_t at = (size_t)snprintf(buf, size, "[");
-    for (uint32_t i = 0; i < p->rank && at < size; i++) {
-        const char *comma = i ? ", " : "";
-        if (p->dims[i] >= 0)
-            at += (size_t)snprintf(buf + at, size - at, "%s%lld", comma, (long long)p->dims[i]);
-        else
-            at += (size_t)snprintf(buf + at, size - at, "%s%s", comma,
-                                   p->symbols[i] ? p->symbols[i] : "?");
-    }
-    if (at < size)
-        snprintf(buf + at, size - at, "]");
-    return buf;
-}
-
 static json_t *json_info(const ox_info *p) {
     json_t *shape = p->has_shape ? json_array() : json_null();
     for (uint32_t i = 0; p->has_shape && i < p->rank; i++)
@@ -174,7 +155,7 @@ static void print_ports(const char *title, const ox_info *const *list, uint32_t 
         char shape[512];
         qt_print("%-11s %s  %s %s", i ? "" : title, list[i]->name,
                  list[i]->type ? ox_type_name(list[i]->type) : "not a tensor",
-                 info_shape(list[i], shape, sizeof shape));
+                 qt_info_shape(list[i], shape, sizeof shape));
         const ox_enc *e = list[i]->enc;
         if (e && e->n == 1)
             qt_print("  scale %g, zero point %d", (double)e->scales[0], e->zeros ? e->zeros[0] : 0);
@@ -359,6 +340,11 @@ static int check_page(const show_options *o, const char *path) {
                                       : NULL;
     if (o->html && flag) {
         qt_error("--html and --%s exclude each other; give one of them", flag);
+        return QT_EXIT_USAGE;
+    }
+    if (o->dot && (o->json || o->compiled)) {
+        qt_error("--%s and --dot exclude each other; give one of them",
+                 o->json ? "json" : "compiled");
         return QT_EXIT_USAGE;
     }
     if (!o->html && (o->profile || o->compare)) {
