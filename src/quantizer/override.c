@@ -3,6 +3,9 @@
 // What is fixed for single values.
 #include "quantizer/override.h"
 
+#include "base/suggest.h"
+
+#include <stdlib.h>
 #include <string.h>
 
 typedef void (*setting)(qz_value *v, unsigned bits);
@@ -28,7 +31,19 @@ static qrn_status for_name(qz_graph *g, const char *name, setting set, unsigned 
                 set(out, bits);
             found = true;
         }
-    return found ? QRN_OK : QRN_FAIL(QRN_E_NOT_FOUND, "the model has no node or tensor '%s'", name);
+    if (found)
+        return QRN_OK;
+    const char **names = calloc((size_t)g->n_values + og->n_nodes + 1, sizeof *names);
+    size_t n = 0;
+    for (uint32_t i = 0; names && i < g->n_values; i++)
+        names[n++] = g->values[i]->name;
+    for (uint32_t i = 0; names && i < og->n_nodes; i++)
+        names[n++] = og->nodes[i].name;
+    const char *near = names ? qrn_suggest(name, names, n) : NULL;
+    qrn_status s = QRN_FAIL(QRN_E_NOT_FOUND, "the model has no node or tensor '%s'%s%s%s", name,
+                            near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+    free(names);
+    return s;
 }
 
 qrn_status qz_override_float(qz_graph *g, const char *name) {
@@ -39,8 +54,8 @@ qrn_status qz_override_bits(qz_graph *g, const char *name, unsigned bits) {
     const qz_value *v = qz_find(g, name);
     bool weight = v && qz_is_float_constant(v);
     if (bits != 8 && bits != 16 && !(weight && bits == 4))
-        return QRN_FAIL(QRN_E_ARGUMENT, "'%s' in %u bits: %s are supported", name, bits,
-                        weight ? "4, 8 and 16" : "8 and 16");
+        return QRN_FAIL(QRN_E_ARGUMENT, "%u bits for '%s'; expected %s", bits, name,
+                        weight ? "4, 8 or 16" : "8 or 16");
     return for_name(g, name, set_bits, bits);
 }
 

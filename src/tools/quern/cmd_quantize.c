@@ -4,12 +4,14 @@
 // far the result is from the float model.
 #include "quantizer/declare.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/context_node.h"
 #include "tools/quern/llm_files.h"
 #include "tools/quern/quantize_check.h"
 #include "tools/quern/quantize_job.h"
 #include "tools/quern/report.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define AT(field) offsetof(qt_quantize_options, field)
 
@@ -75,7 +77,7 @@ static const qt_flag picture_flags[] = {QT_PICTURE_FLAGS(qt_quantize_options, in
 static int open_model(const qt_quantize_job *j, const char *path, bool all_rows,
                       qt_quantize_model *m) {
     m->path = path;
-    int code = qt_open_shaped(path, &j->opt->in, &m->model);
+    int code = qt_open_nodes(path, &j->opt->in, &m->model);
     if (code == QT_EXIT_OK && all_rows && !qt_text_all_rows(m->model))
         return qt_no_memory();
     if (code == QT_EXIT_OK)
@@ -274,10 +276,25 @@ static void release(qt_quantize_job *j) {
     free(j->state_path);
 }
 
+// --calibration was forgotten before the data.
+static int check_models(const qt_list *args) {
+    for (size_t i = 1; i < args->n; i++) {
+        const char *dot = strrchr(args->items[i], '.');
+        if (!dot || (strcmp(dot, ".npz") != 0 && strcmp(dot, ".npy") != 0))
+            continue;
+        qt_error("%s: data where a model is expected; use --calibration %s", args->items[i],
+                 args->items[i]);
+        return QT_EXIT_USAGE;
+    }
+    return QT_EXIT_OK;
+}
+
 static int run(const void *options, const qt_list *args) {
     qt_quantize_job j = {.opt = options};
     qt_set_quiet(j.opt->quiet);
-    int code = qt_quantize_usage(j.opt, args->n);
+    int code = check_models(args);
+    if (code == QT_EXIT_OK)
+        code = qt_quantize_usage(j.opt, args->n);
     if (code == QT_EXIT_OK)
         code = qt_quantize_scheme(j.opt, &j.scheme);
     if (code == QT_EXIT_OK)

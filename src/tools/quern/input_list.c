@@ -9,8 +9,10 @@
 #include "base/file.h"
 #include "tools/quern/heap.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct words {
     const char *at, *end;
@@ -48,6 +50,16 @@ static const char *find_assign(const char *word, size_t len) {
         if (word[i] == ':' && word[i + 1] == '=')
             return word + i;
     return NULL;
+}
+
+// A missing file is noticed before the first run.
+static int check_files(const char *where, const qt_source *row, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++)
+        if (row[i].path && access(row[i].path, R_OK) != 0) {
+            qt_error("%s: %s: %s", where, row[i].path, strerror(errno));
+            return QT_EXIT_INPUT;
+        }
+    return QT_EXIT_OK;
 }
 
 static int bind_line(words w, const char *where, size_t set, qt_inputs *in) {
@@ -108,6 +120,8 @@ static int read_lines(const char *path, const char *text, size_t size, qt_inputs
         code = add_set(in, &cap);
         if (code == QT_EXIT_OK)
             code = bind_line(w, where, in->n_sets - 1, in);
+        if (code == QT_EXIT_OK)
+            code = check_files(where, in->sources + (in->n_sets - 1) * in->n_ports, in->n_ports);
     }
     if (code == QT_EXIT_OK && in->n_sets == 0) {
         qt_error("%s: no line with inputs", path);

@@ -45,7 +45,10 @@ static int apply_bits(const char *text, qz_graph *g, const char *model) {
     }
     qrn_status s = qz_override_bits(g, name, (unsigned)bits);
     free(name);
-    return s == QRN_OK ? QT_EXIT_OK : qt_failed(model, QT_EXIT_REFUSED);
+    if (s == QRN_OK)
+        return QT_EXIT_OK;
+    qt_error("--bits %s: %s (%s)", text, qrn_message(), model);
+    return QT_EXIT_USAGE;
 }
 
 int qt_overrides_apply(const qt_override_options *o, qz_graph *g, const char *model,
@@ -54,8 +57,10 @@ int qt_overrides_apply(const qt_override_options *o, qz_graph *g, const char *mo
     for (size_t i = 0; i < o->bits.n && code == QT_EXIT_OK; i++)
         code = apply_bits(o->bits.items[i], g, model);
     for (size_t i = 0; i < o->floats.n && code == QT_EXIT_OK; i++)
-        if (qz_override_float(g, o->floats.items[i]) != QRN_OK)
-            code = qt_failed(model, QT_EXIT_REFUSED);
+        if (qz_override_float(g, o->floats.items[i]) != QRN_OK) {
+            qt_error("--float %s: %s (%s)", o->floats.items[i], qrn_message(), model);
+            code = QT_EXIT_USAGE;
+        }
     return code;
 }
 

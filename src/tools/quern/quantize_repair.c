@@ -88,8 +88,9 @@ void qt_report_repairs(const qt_repaired *r, const qz_written *w) {
         qt_print("  fold: %u batch norms, %u factors and terms, %u hard swishes\n", f->n_norms,
                  f->n_factors, f->n_swishes);
     if (places)
-        qt_print("  equalize: channels behind %u layers and %u norms, %.1f dB each expected\n",
-                 e->n_layers, e->n_norms, e->gain_db / places);
+        qt_print("  equalize: channels behind %u layer%s and %u norm%s, %.1f dB each expected\n",
+                 e->n_layers, e->n_layers == 1 ? "" : "s", e->n_norms, e->n_norms == 1 ? "" : "s",
+                 e->gain_db / places);
     if (e->n_absorbed)
         qt_print("  absorb: high biases of %u layers\n", e->n_absorbed);
     if (w->n_adapted)

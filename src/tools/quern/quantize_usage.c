@@ -4,9 +4,11 @@
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
 #include "tools/quern/quantize_job.h"
+#include "tools/quern/report.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
     if (o->scheme && (o->activations || o->weights)) {
@@ -30,6 +32,10 @@ int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
                      .tail = (100 - (o->percentile > 0 ? o->percentile : 99.99)) / 100};
     if (o->calibration && o->text.text) {
         qt_error("--calibration and --text exclude each other");
+        return QT_EXIT_USAGE;
+    }
+    if ((o->calibration || o->text.text) && o->in.random) {
+        qt_error("--%s and --random exclude each other", o->calibration ? "calibration" : "text");
         return QT_EXIT_USAGE;
     }
     bool samples = o->calibration || o->text.text || o->in.random || o->run.merged.n;
@@ -65,6 +71,11 @@ int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
     }
     if (s->tail < 0 || s->tail > 0.1) {
         qt_error("--percentile %g: expected 90 to 100", o->percentile);
+        return QT_EXIT_USAGE;
+    }
+    if (o->percentile > 0 && (!o->method || strcmp(o->method, "percentile") != 0) &&
+        !qt_quantize_auto(o)) {
+        qt_error("--percentile goes with --method percentile");
         return QT_EXIT_USAGE;
     }
     static const char *const methods[] = {[QZ_MINMAX] = "minmax",
@@ -106,6 +117,17 @@ int qt_quantize_usage(const qt_quantize_options *o, size_t n_models) {
     if (!o->output == !o->run.only) {
         qt_error(o->output ? "--output and --calibrate-only exclude each other"
                            : "no output: use --output FILE");
+        return QT_EXIT_USAGE;
+    }
+    static const char *const others[] = {".bin", ".tflite", ".pte", ".npz", ".json", NULL};
+    if (o->output && n_models == 1 &&
+        qt_check_ending(o->output, others,
+                        "an ONNX model (.onnx) or a DLC file (.dlc); 'quern compile' makes a "
+                        "context binary of it") != QT_EXIT_OK)
+        return QT_EXIT_USAGE;
+    struct stat st;
+    if (o->output && n_models > 1 && stat(o->output, &st) == 0 && !S_ISDIR(st.st_mode)) {
+        qt_error("--output %s: a file; for %zu models the output is a folder", o->output, n_models);
         return QT_EXIT_USAGE;
     }
     if (o->output && qt_quantize_is_dlc(o->output) && n_models > 1) {

@@ -5,6 +5,7 @@
 
 #include "base/file.h"
 #include "frontend/tflite/tflite.h"
+#include "tools/quern/files.h"
 #include "tools/quern/flags.h"
 
 #include <errno.h>
@@ -70,7 +71,18 @@ int qt_open_model(const char *path, ox_model **out) {
     if (s == QRN_OK)
         return QT_EXIT_OK;
     qt_error("%s", qrn_message());
+    if (ends_with(path, ".npy") || ends_with(path, ".npz") || qt_is_picture(path))
+        qt_hint("name the model first, then the data for its inputs");
     return s == QRN_E_MAPPING ? QT_EXIT_FAILURE : QT_EXIT_REFUSED; // the disk, not the model
+}
+
+int qt_check_ending(const char *output, const char *const *wrong, const char *writes) {
+    for (; *wrong; wrong++)
+        if (ends_with(output, *wrong)) {
+            qt_error("--output %s: this command writes %s", output, writes);
+            return QT_EXIT_USAGE;
+        }
+    return QT_EXIT_OK;
 }
 
 const ox_tensor *qt_find_constant(const ox_graph *g, const char *name) {
@@ -119,6 +131,10 @@ qrn_status qt_labels_read(const char *path, qt_labels *out) {
         if (stop || *at)
             l.lines[l.n++] = at;
         at = stop ? stop + 1 : NULL;
+    }
+    if (!l.n) {
+        qt_labels_free(&l);
+        return QRN_FAIL(QRN_E_UNSUPPORTED, "%s: empty; expected one class name per line", path);
     }
     *out = l;
     return QRN_OK;

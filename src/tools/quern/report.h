@@ -14,6 +14,9 @@ int qt_no_memory(void);
 
 // Opens a model; QT_EXIT_OK or another code after a message.
 int qt_open_model(const char *path, ox_model **out);
+// QT_EXIT_USAGE after a message if an output ends as another kind of file does (`wrong` ends with
+// NULL); `writes` says what the command writes.
+int qt_check_ending(const char *output, const char *const *wrong, const char *writes);
 // An initializer by name; NULL: there is none.
 const ox_tensor *qt_find_constant(const ox_graph *g, const char *name);
 

@@ -261,7 +261,8 @@ static int add_data(const ox_model *m, const char *data, qt_samples *s) {
         return QT_EXIT_INPUT;
     }
     bool folder = data && S_ISDIR(st.st_mode);
-    bool arrays = data && (ends_with(data, ".npz") || ends_with(data, ".npy"));
+    bool arrays = data && (ends_with(data, ".npz") || ends_with(data, ".npy") ||
+                           ends_with(data, ".raw") || qt_is_picture(data));
     s->opt.input_list = data && !folder && !arrays ? data : NULL;
     s->opt.random = !s->opt.input_list; // sources come below
     int code = qt_inputs_open(m, &s->opt, &none, 0, &s->in);

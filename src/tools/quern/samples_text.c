@@ -204,8 +204,11 @@ int qt_samples_of_text(const ox_model *m, const char *model, const qt_input_opti
     beside(model, "config.json", config, sizeof config);
     if (text->rope_theta > 0)
         facts.rope.theta = text->rope_theta;
-    else if (ql_config_read(config, &facts) != QRN_OK)
-        return qt_failed(NULL, QT_EXIT_INPUT);
+    else if (ql_config_read(config, &facts) != QRN_OK) {
+        qt_error("%s; --text is for language models, with their config.json beside the model",
+                 qrn_message());
+        return QT_EXIT_INPUT;
+    }
     w.rope = facts.rope;
     if (!(w.rope.theta > 0)) {
         qt_error("%s does not say rope_theta; give it with --rope-theta", config);
