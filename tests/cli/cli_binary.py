@@ -222,8 +222,8 @@ def test_options_arrive(tmp_path, net):
     g = ok_json("show", binary, "--json")["graphs"][0]
     assert g["name"] == "it"
     assert g["options"] == {"opt_level": 3, "vtcm_mb": 2, "hvx_threads": 2, "dlbc": False}
-    refuses(REFUSED, "compile", net, "-o", binary, "--soc", "SM8650", "--vtcm-mb", 4096,
-            says="net.onnx")
+    refuses(USAGE, "compile", net, "-o", binary, "--soc", "SM8650", "--vtcm-mb", 4096,
+            says="--vtcm-mb 4096: expected at most 8")
     refuses(USAGE, "compile", net, "-o", binary, "--soc", "SM8650", "-O", 9, says="opt-level")
 
 
@@ -383,9 +383,10 @@ def test_chips(tmp_path, net, binary):
             says="did you mean 'SM8650'?")
     refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", says="no target SoC: use --soc")
     refuses(USAGE, "compile", net, "--soc", "SM8650", says="no output: use --output")
-    refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", "-b", "cpu", "--vtcm-mb", 2,
-            says="do not apply to --backend cpu")
-    refuses(REFUSED, "compile", net, "-o", tmp_path / "x.bin", "-b", "cpu", says="error 1000")
+    refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", "-b", "gpu", "--vtcm-mb", 2,
+            says="do not apply to --backend gpu")
+    refuses(USAGE, "compile", net, "-o", tmp_path / "x.bin", "-b", "cpu",
+            says="--backend cpu has no context binaries")
 
 
 def test_a_failed_compile_leaves_the_old_file(tmp_path, net):

@@ -127,7 +127,7 @@ def test_a_context_binary_runs_without_naming_the_backend(net, tmp_path, env):
 @gpu
 def test_inputs_and_outputs_can_stay_on_the_device(net):
     assert ok_json("bench", net, "-b", "gpu", "--resident", "--runs", "3", "--json")["runs"] == 3
-    refuses(FAILURE, "bench", net, "--resident", "--runs", "3", says="has no memory of a GPU")
+    refuses(USAGE, "bench", net, "--resident", "--runs", "3", says="it needs --backend gpu")
 
 
 @gpu

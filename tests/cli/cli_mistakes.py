@@ -37,8 +37,18 @@ def folder(tmp_path_factory):
     (d / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
     (d / "net.pb").write_bytes(b"\x0a\x10\x0a\1x\x12\x0bPlaceholder")
     (d / "bad.json").write_text('{"a": ')
+    (d / "empty.npy").write_bytes(b"")
+    (d / "empty.txt").write_text("")
+    (d / "list.txt").write_text("nothing.npy\n")
+    np.savez(d / "cal.npz", x=np.zeros((4, 2, 3), np.float32))
+    (d / "cut.npz").write_bytes((d / "cal.npz").read_bytes()[:100])
+    (d / "pic.jpg").write_bytes((d / "x.npy").read_bytes())
     ok("compile", net, "-o", d / "net.bin", "--soc", "SM8650")
     ok("compile", net, "-o", d / "net.dlc")
+    ok("compile", net, "-o", d / "gone.bin", "--soc", "SM8650")
+    for name in ("net", "gone"):
+        ok("wrap", d / f"{name}.bin", "-o", d / f"{name}_ctx.onnx")
+    (d / "gone.bin").unlink()
     return d
 
 

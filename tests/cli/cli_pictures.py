@@ -100,7 +100,8 @@ def test_what_cannot_be_a_picture_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize("data,says", [
-    (b"", "neither PNG nor JPEG"), (b"GIF89a" + b"\0" * 20, "neither PNG nor JPEG"),
+    (b"", "not a PNG or JPEG picture but an empty file"),
+    (b"GIF89a" + b"\0" * 20, "not a PNG or JPEG picture but a GIF picture"),
     (png(RGB)[:60], "damaged PNG"), (png(RGB)[:40] + b"\0" * 40, "damaged PNG"),
     (JPEG[:200], "damaged JPEG"), (JPEG[:-4], "damaged JPEG"), (JPEG[:3], "damaged JPEG"),
     # A header that claims 60000 x 60000 pixels.

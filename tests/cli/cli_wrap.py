@@ -29,7 +29,7 @@ def binary(tmp_path):
 def test_a_binary_becomes_a_model_of_one_node(tmp_path, binary, embed):
     out = tmp_path / "ctx.onnx"
     said = ok("wrap", binary, "-o", out, *(["--embed"] if embed else [])).stdout
-    assert "graph net  1 inputs, 1 outputs" in said
+    assert "graph net  1 input, 1 output" in said
     m = onnx.load(out)
     onnx.checker.check_model(m)
     (node,) = m.graph.node
@@ -92,7 +92,7 @@ def test_each_graph_becomes_a_model_of_its_own(tmp_path, embed):
         onnx.checker.check_model(m)
         (node,) = m.graph.node
         a = attributes(node)
-        assert f"graph n{i}  1 inputs" in said and node.name == m.graph.name == f"n{i}"
+        assert f"graph n{i}  1 input," in said and node.name == m.graph.name == f"n{i}"
         assert a["main_context"] == 1 and a["partition_name"] == f"n{i}".encode()
         assert a["ep_cache_context"] == (both.read_bytes() if embed else b"both.bin")
         (got,) = run_outputs(tmp_path / f"out{i}", tmp_path / f"c.n{i}.onnx", tmp_path / "x.npy")

@@ -26,7 +26,7 @@ const qt_flag qt_backend_flags[] = {
     {"soc", 0, QT_TEXT, "SOC", offsetof(qt_backend_options, soc), NULL,
      "target SoC, e.g. SM8650 or 57, or none (htp, saver)"},
     {"precision", 0, QT_CHOICE, "P", offsetof(qt_backend_options, precision), QT_GPU_PRECISIONS,
-     "of floats (htp: fp16 or fp32)"},
+     "of floats (gpu; htp: compile)"},
     {"threads", 't', QT_COUNT, "N", offsetof(qt_backend_options, threads), NULL,
      "number of threads (default: all available CPUs)"},
     {"allow-fp16", 0, QT_BOOL, NULL, offsetof(qt_backend_options, allow_fp16), NULL,
@@ -44,6 +44,12 @@ const char *qt_backend_name(const qt_backend_options *opt) {
     return opt->backend ? opt->backend : opt->soc ? "htp" : "cpu";
 }
 
+// Does a backend's name or the path of its library stand for this kind?
+static bool is_named(const char *name, const char *kind) {
+    const char *slash = strrchr(name, '/');
+    return strcasestr(slash ? slash + 1 : name, kind);
+}
+
 int qt_backend_of_binary(const char *path, uint32_t id, qt_backend_options *opt) {
     if (!opt->backend && id != QNN_BACKEND_ID_HTP && id != QNN_BACKEND_ID_GPU) {
         qt_error("%s: compiled for backend %u; pass its library with --backend", path, id);
@@ -51,6 +57,13 @@ int qt_backend_of_binary(const char *path, uint32_t id, qt_backend_options *opt)
     }
     if (!opt->backend)
         opt->backend = id == QNN_BACKEND_ID_GPU ? "gpu" : "htp";
+    bool gpu = id == QNN_BACKEND_ID_GPU, htp = id == QNN_BACKEND_ID_HTP;
+    if ((gpu || htp) &&
+        (is_named(opt->backend, "cpu") || is_named(opt->backend, gpu ? "htp" : "gpu"))) {
+        qt_error("%s: compiled for the %s; --backend %s cannot run it", path, gpu ? "GPU" : "HTP",
+                 opt->backend);
+        return QT_EXIT_USAGE;
+    }
     return QT_EXIT_OK;
 }
 
@@ -118,12 +131,6 @@ static QnnLog_Level_t log_level(const char *word) {
     return QNN_LOG_LEVEL_DEBUG;
 }
 
-// Does a backend's name or the path of its library stand for this kind?
-static bool is_named(const char *name, const char *kind) {
-    const char *slash = strrchr(name, '/');
-    return strcasestr(slash ? slash + 1 : name, kind);
-}
-
 static bool is_ir(const char *name) { return strcmp(name, "ir") == 0 || is_named(name, "QnnIr"); }
 
 // The target SoC: what --soc says, what a binary was made for, or the default. 0: none.
@@ -160,7 +167,10 @@ static int check_opened(const qt_backend_options *opt, const qt_backend_extras *
                         qc_client **c) {
     const char *name = qt_backend_name(opt);
     if (opt->precision && !qt_is_gpu(*c) && !extras->precisions) {
-        qt_error("--precision is for --backend gpu, not for '%s'", name);
+        qt_error("--precision is for --backend gpu, not for '%s'%s", name,
+                 is_named(name, "htp") ? ": the SoC decides how floats are computed (--soc none: "
+                                         "in float32)"
+                                       : "");
         qc_close(*c);
         *c = NULL;
         return QT_EXIT_USAGE;

@@ -3,6 +3,7 @@
 // quern check: which nodes of a model a backend supports, and why not the others.
 #include "tools/quern/check_fix.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/context_node.h"
 #include "tools/quern/dlc.h"
 #include "tools/quern/estimate.h"
 #include "tools/quern/inputs.h"
@@ -267,7 +268,7 @@ static int run(const void *options, const qt_list *args) {
     if (qt_is_dlc(args->items[0]))
         return check_dlc(&o, args->items[0]);
     ox_model *m = NULL;
-    int code = qt_open_shaped(args->items[0], &o.in, &m);
+    int code = qt_open_nodes(args->items[0], &o.in, &m);
     if (code != QT_EXIT_OK)
         return code;
     qt_inputs in = {0};

@@ -327,6 +327,13 @@ static int report(const job *j) {
 
 static int import(job *j, const char *path, texts *t) {
     int code = check_options(j->opt);
+    struct stat st;
+    if (code == QT_EXIT_OK && stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        qt_error("%s: a folder, but a GGUF file is expected; llama.cpp's convert_hf_to_gguf.py "
+                 "makes one of a Hugging Face model",
+                 path);
+        code = QT_EXIT_REFUSED;
+    }
     if (code == QT_EXIT_OK)
         code = open_model(j, path);
     if (code == QT_EXIT_OK)

@@ -6,6 +6,7 @@
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/compile.h"
+#include "tools/quern/context_node.h"
 #include "tools/quern/data_format.h"
 #include "tools/quern/dlc.h"
 #include "tools/quern/dlc_source.h"
@@ -91,7 +92,8 @@ static char *stem_of(const char *path) {
 static int name_parts(job *j, const qt_list *args) {
     const qt_list *names = &j->opt->names;
     if (names->n > args->n) {
-        qt_error("--graph-name is given %zu times for %zu models", names->n, args->n);
+        qt_error("--graph-name is given %zu times for %zu model%s", names->n, args->n,
+                 args->n == 1 ? "" : "s");
         return QT_EXIT_USAGE;
     }
     for (size_t i = 0; i < args->n; i++) {
@@ -110,13 +112,16 @@ static int name_parts(job *j, const qt_list *args) {
     return QT_EXIT_OK;
 }
 
+static bool named_dlc(const qt_compile_options *o) {
+    size_t n = o->output ? strlen(o->output) : 0;
+    return n > 4 && strcmp(o->output + n - 4, ".dlc") == 0;
+}
+
 // A DLC file by the end of its name, or whatever the IR library writes.
 static bool is_dlc(const qt_compile_options *o) {
-    size_t n = o->output ? strlen(o->output) : 0;
-    bool named = n > 4 && strcmp(o->output + n - 4, ".dlc") == 0;
     return o->backend.backend ? strcmp(o->backend.backend, "ir") == 0 ||
                                     strstr(o->backend.backend, "libQnnIr") != NULL
-                              : named;
+                              : named_dlc(o);
 }
 
 static bool is_htp(const qt_compile_options *o) {
@@ -126,12 +131,49 @@ static bool is_htp(const qt_compile_options *o) {
            strstr(o->backend.backend, "Htp");
 }
 
+// What the target has of VTCM and of cores, where it is known.
+static int check_room(const qt_compile_options *o) {
+    uint32_t model = 0;
+    const qrn_soc *soc =
+        o->backend.soc && qt_soc_find(o->backend.soc, &model) ? qrn_soc_by_id(model) : NULL;
+    const struct {
+        const char *flag, *what;
+        uint64_t asked, most;
+    } rows[] = {{"vtcm-mb", "MB of VTCM", o->vtcm_mb, soc ? soc->vtcm_mb : 0},
+                {"hvx-threads", "vector threads", o->hvx_threads, soc ? soc->hvx : 0},
+                {"cores", "NPU cores", o->cores, soc ? soc->cores : 0}};
+    for (size_t i = 0; soc && i < sizeof rows / sizeof rows[0]; i++)
+        if (rows[i].asked > rows[i].most) {
+            qt_error("--%s %llu: expected at most %llu (%s of %s)", rows[i].flag,
+                     (unsigned long long)rows[i].asked, (unsigned long long)rows[i].most,
+                     rows[i].what, soc->name);
+            return QT_EXIT_USAGE;
+        }
+    return QT_EXIT_OK;
+}
+
 static int check_options(const qt_compile_options *o, const qt_list *args) {
     bool has_dlc = false;
     for (size_t i = 0; i < args->n; i++)
         has_dlc |= qt_is_dlc(args->items[i]);
     if (!o->output) {
         qt_error("no output: use --output FILE");
+        return QT_EXIT_USAGE;
+    }
+    static const char *const others[] = {".onnx", ".tflite", ".pte", ".gguf", NULL};
+    if (qt_check_ending(o->output, others,
+                        "a context binary (.bin) or a DLC file (.dlc); 'quern wrap' makes a model "
+                        "of a context binary") != QT_EXIT_OK)
+        return QT_EXIT_USAGE;
+    if (named_dlc(o) && !is_dlc(o)) {
+        qt_error("--output %s: a DLC file is not compiled for a backend; leave out --backend %s, "
+                 "or name a .bin file",
+                 o->output, o->backend.backend);
+        return QT_EXIT_USAGE;
+    }
+    if (o->backend.backend && strcmp(o->backend.backend, "cpu") == 0) {
+        qt_error("--backend cpu has no context binaries; expected htp or gpu, or an output that "
+                 "ends in .dlc");
         return QT_EXIT_USAGE;
     }
     if (is_htp(o) && (!o->backend.soc || strcasecmp(o->backend.soc, "none") == 0)) {
@@ -170,12 +212,11 @@ static int check_options(const qt_compile_options *o, const qt_list *args) {
         qt_error("--precision %s is for --backend gpu; the HTP has fp16 and fp32", precision);
         return QT_EXIT_USAGE;
     }
-    if (o->level > 3 || o->vtcm_mb > UINT32_MAX) {
-        qt_error("--%s %llu: too large", o->level > 3 ? "opt-level" : "vtcm-mb",
-                 (unsigned long long)(o->level > 3 ? o->level : o->vtcm_mb));
+    if (o->level > 3) {
+        qt_error("--opt-level %llu: expected 1, 2 or 3", (unsigned long long)o->level);
         return QT_EXIT_USAGE;
     }
-    return QT_EXIT_OK;
+    return check_room(o);
 }
 
 // Do graphs on the SoC share weights? Whoever does not know it says so later.
@@ -268,6 +309,8 @@ static int refused(const part *p) {
 static int compile_part(job *j, part *p, const qt_input_options *in) {
     static const qt_list no_files;
     int code = qt_open_model(p->path, &p->model);
+    if (code == QT_EXIT_OK)
+        code = qt_reject_context(p->path, p->model);
     if (code == QT_EXIT_OK && j->opt->encodings)
         code = qt_overrides_encode(j->opt->encodings, p->path, &p->model, &p->bytes);
     if (code == QT_EXIT_OK)

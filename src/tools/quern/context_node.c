@@ -7,9 +7,11 @@
 #include "tools/quern/flags.h"
 #include "tools/quern/output.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool is_context(const ox_node *n) { return strcmp(n->op, "EPContext") == 0; }
 
@@ -22,6 +24,24 @@ bool qt_has_context(const ox_model *m) {
         if (is_context(&m->graph->nodes[i]))
             return true;
     return false;
+}
+
+int qt_reject_context(const char *path, const ox_model *m) {
+    if (!qt_has_context(m))
+        return QT_EXIT_OK;
+    qt_error("%s: an EPContext model, which is compiled already; this command needs the model that "
+             "it was made from",
+             path);
+    return QT_EXIT_REFUSED;
+}
+
+int qt_open_nodes(const char *path, const qt_input_options *opt, ox_model **out) {
+    int code = qt_open_shaped(path, opt, out);
+    if (code == QT_EXIT_OK && (code = qt_reject_context(path, *out)) != QT_EXIT_OK) {
+        ox_model_close(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 // The node of a graph, by name or because there is no other.
@@ -70,6 +90,10 @@ static int open_beside(const char *path, const ox_node *n, const char *name, qt_
         qt_error("%s: node '%s': ep_cache_context '%s' is not the name of a file beside the model",
                  path, n->name, name);
         return QT_EXIT_REFUSED;
+    }
+    if (access(file, R_OK) != 0) {
+        qt_error("%s: node '%s' names %s: %s", path, n->name, file, strerror(errno));
+        return QT_EXIT_FAILURE;
     }
     return qt_binary_open(file, out);
 }

@@ -7,9 +7,14 @@
 
 #include "frontend/onnx/reader/model.h"
 #include "tools/quern/binary.h"
+#include "tools/quern/inputs.h"
 
 // Has the model a node that holds a context binary, or is a graph of one?
 bool qt_has_context(const ox_model *m);
+// For commands that look at the nodes of a model: rejects such a one, with a message.
+int qt_reject_context(const char *path, const ox_model *m);
+// The same and qt_open_shaped in one; *out is NULL after a failure.
+int qt_open_nodes(const char *path, const qt_input_options *opt, ox_model **out);
 
 // The binary of such a model, and the description of the graph that is to run (`name`, or the only
 // one), with inputs and outputs in the order of the model's node. The description lives in the

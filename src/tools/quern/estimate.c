@@ -5,6 +5,7 @@
 #include "tools/quern/estimate.h"
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
+#include "tools/quern/context_node.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
 #include "tools/quern/soc.h"
@@ -240,7 +241,7 @@ static int open_work(const estimate_options *o, const qt_list *args, work *w) {
         qt_error("out of memory");
         return QT_EXIT_FAILURE;
     }
-    int code = qt_open_shaped(w->path, &in, &w->model);
+    int code = qt_open_nodes(w->path, &in, &w->model);
     return code == QT_EXIT_OK ? qt_inputs_open(w->model, &in, args, 1, &w->in) : code;
 }
 

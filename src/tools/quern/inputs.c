@@ -177,6 +177,11 @@ static int bind_file(qt_inputs *in, const char *word) {
         snprintf(given, sizeof given, "%.*s", (int)(eq - word), word);
         return no_input(in, word, given);
     }
+    if (ends_with(word, ".onnx") || ends_with(word, ".tflite")) {
+        qt_error("%s: a model, but data for an input is expected; --against compares two models",
+                 word);
+        return QT_EXIT_USAGE;
+    }
     if (ends_with(word, ".npz"))
         return bind_archive(in, word);
     return qt_inputs_bind(in, 0, word, NULL, 0, word, strlen(word));

@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 const qt_command *const qt_commands[] = {&qt_run,
                                          &qt_bench,
@@ -51,9 +52,10 @@ static int run_command(const qt_command *c, int argc, char **argv) {
 // What other programs call these commands.
 static const char *other_word(const char *word) {
     static const char *const words[][2] = {
-        {"benchmark", "bench"}, {"chat", "generate"},  {"convert", "compile"}, {"diff", "compare"},
-        {"infer", "run"},       {"inspect", "show"},   {"llm", "generate"},    {"perf", "bench"},
-        {"predict", "run"},     {"validate", "check"}, {"devices", "socs"},    {"version", "info"},
+        {"benchmark", "bench"}, {"chat", "generate"}, {"convert", "compile"},
+        {"diff", "compare"},    {"infer", "run"},     {"inspect", "show"},
+        {"llm", "generate"},    {"perf", "bench"},    {"predict", "run"},
+        {"validate", "check"},  {"devices", "socs"},  {"version", "--version"},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strcmp(word, words[i][0]) == 0)
@@ -78,11 +80,14 @@ static int unknown_command(const char *word) {
 
 static int unknown_option(const char *word) {
     static const char *const names[] = {"--help", "--version", "--man", "--completion"};
-    const char *near = qrn_suggest(word, names, sizeof names / sizeof names[0]);
+    bool version = strcasecmp(word, "-v") == 0;
+    const char *near =
+        version ? "--version" : qrn_suggest(word, names, sizeof names / sizeof names[0]);
     if (near)
         qt_error("unknown flag '%s'; did you mean '%s'?", word, near);
     else
-        qt_error("unknown flag '%s'", word);
+        qt_error("unknown flag '%s'; flags of a command come after it: quern COMMAND %s", word,
+                 word);
     qt_hint("see 'quern --help'");
     return QT_EXIT_USAGE;
 }

@@ -364,7 +364,8 @@ static const char *input_at(const char *path) {
 static bool may_write(const char *path) {
     const char *input = input_at(path);
     if (input)
-        qt_error("%s: refusing to overwrite an input (%s)", path, input);
+        qt_error("%s: an input of this command (%s); name another file for the output", path,
+                 input);
     else if (strcmp(path, "-") == 0)
         qt_error("'-' is not accepted here; use /dev/stdout, or ./- for a file of this name");
     return !input && strcmp(path, "-") != 0;

@@ -126,11 +126,39 @@ static int match_layers(job *j) {
     return QT_EXIT_OK;
 }
 
+// Both models get the same data, in the order of their inputs.
+static int check_against(const job *j) {
+    const ox_graph *g = j->against->graph;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < g->n_inputs; i++) {
+        const ox_info *p = &g->inputs[i];
+        if (qt_find_constant(g, p->name) || at >= j->in.n_ports)
+            continue;
+        const qt_array *a = &j->arrays[at];
+        bool fits = !p->has_shape || p->rank == a->rank;
+        for (uint32_t d = 0; fits && p->has_shape && d < p->rank; d++)
+            fits = p->dims[d] < 0 || (uint64_t)p->dims[d] == a->dims[d];
+        char want[256], have[256];
+        if (!fits) {
+            qt_error("--against %s: input '%s' is %s, but the data for '%s' of %s is %s; both "
+                     "models need the same inputs",
+                     j->opt->against, p->name, qt_info_shape(p, want, sizeof want),
+                     j->in.ports[at]->name, j->path,
+                     qt_shape_text(a->rank, a->dims, have, sizeof have));
+            return QT_EXIT_USAGE;
+        }
+        at++;
+    }
+    return QT_EXIT_OK;
+}
+
 static int open_reference(job *j, const ox_options *import) {
     const run_options *o = j->opt;
     const char *path = o->against ? o->against : j->path;
     if (o->against && !j->against) {
         int code = qt_open_model(path, &j->against);
+        if (code == QT_EXIT_OK)
+            code = check_against(j);
         if (code != QT_EXIT_OK)
             return code;
     }
@@ -423,6 +451,11 @@ static int check_options(const run_options *o) {
         qt_error("--outputs and --output-dir exclude each other");
         return QT_EXIT_USAGE;
     }
+    if (o->reference && o->against) {
+        qt_error("--reference and --against exclude each other: both name the model to compare "
+                 "with");
+        return QT_EXIT_USAGE;
+    }
     if (o->outputs && o->in.input_list) {
         qt_error("--input-list writes to --output-dir, not to --outputs");
         return QT_EXIT_USAGE;
@@ -439,8 +472,11 @@ static int check_binary(const job *j) {
     }
     if (!j->subject.graph || !(o->per_layer || (o->reference && !o->against)))
         return QT_EXIT_OK;
-    qt_error("%s: a context binary has no %s; compare with --against MODEL.onnx", j->path,
-             o->per_layer ? "layers to look at" : "float original");
+    if (o->per_layer && o->against)
+        qt_error("%s: a context binary has no layers to compare; leave out --per-layer", j->path);
+    else
+        qt_error("%s: a context binary has no %s; compare with --against MODEL.onnx", j->path,
+                 o->per_layer ? "layers to compare" : "float original");
     return QT_EXIT_USAGE;
 }
 

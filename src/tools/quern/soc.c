@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #define MAX_NAMES 512
 #define MAX_LETTERS 8192 // of all names of devices
@@ -71,6 +72,12 @@ static const char *nearest(const soc_names *s, const char *text) {
     bool number = strspn(text, "0123456789") == strlen(text);
     for (i = 0; !near && !number && i < s->n; i++) // "S25" of "Samsung Galaxy S25"
         near = strcasestr(s->list[i], text) ? s->list[i] : NULL;
+    for (i = 0; !near && i < s->n; i++) { // "SM8650" of "sm8650-ab", and of "8650"
+        const char *name = s->list[i];
+        bool plain = strncmp(name, "SM", 2) == 0 && !strchr(name, ' ');
+        if (plain && (strcasestr(text, name) || strcmp(name + 2, text) == 0))
+            near = name;
+    }
     return near;
 }
 
@@ -87,7 +94,12 @@ int qt_soc_unknown(const char *flag, const char *text) {
     names.n = names.used = 0;
     list_names(&names);
     const char *near = nearest(&names, text);
-    if (is_architecture(text))
+    if (strcasecmp(text, "all") == 0)
+        qt_error("%s all: only 'quern estimate' accepts it; give one SoC, e.g. SM8650", flag);
+    else if (strchr(text, ','))
+        qt_error("%s '%s': expected one SoC%s", flag, text,
+                 strcmp(flag, "--soc") == 0 ? ", or all with 'quern estimate'" : "");
+    else if (is_architecture(text))
         qt_error("%s '%s': an NPU architecture, not a SoC; 'quern socs %s' lists its SoCs", flag,
                  text, text);
     else if (near)

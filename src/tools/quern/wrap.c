@@ -5,6 +5,7 @@
 #include "tools/quern/binary.h"
 #include "tools/quern/commands.h"
 #include "tools/quern/output.h"
+#include "tools/quern/report.h"
 
 #include "base/mem.h"
 #include "base/soc.h"
@@ -137,8 +138,9 @@ static void report_graph(written *w, const QnnSystemContext_GraphInfoV3_t *g) {
                                         "inputs", (json_int_t)g->numGraphInputs, "outputs",
                                         (json_int_t)g->numGraphOutputs));
     else
-        qt_print("  graph %s  %u inputs, %u outputs\n", g->graphName, g->numGraphInputs,
-                 g->numGraphOutputs);
+        qt_print("  graph %s  %u input%s, %u output%s\n", g->graphName, g->numGraphInputs,
+                 g->numGraphInputs == 1 ? "" : "s", g->numGraphOutputs,
+                 g->numGraphOutputs == 1 ? "" : "s");
 }
 
 static int write_one(written *w, const char *path, const qt_binary *b) {
@@ -220,6 +222,10 @@ static int check_options(const wrap_options *o, const char *path) {
         qt_error("no output: use --output FILE");
         return QT_EXIT_USAGE;
     }
+    static const char *const others[] = {".bin", ".dlc", ".tflite", ".npz", NULL};
+    if (qt_check_ending(o->output, others,
+                        "an ONNX model (.onnx) or an ExecuTorch program (.pte)") != QT_EXIT_OK)
+        return QT_EXIT_USAGE;
     if (o->each && o->graph) {
         qt_error("--each and --graph exclude each other");
         return QT_EXIT_USAGE;

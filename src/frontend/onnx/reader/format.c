@@ -23,6 +23,8 @@ static const signature signatures[] = {
     {30, BYTES("dlc.metadata"), "a DLC file"},
     {0, BYTES("\x89PNG"), "a PNG picture"},
     {0, BYTES("\xff\xd8\xff"), "a JPEG picture"},
+    {0, BYTES("GIF8"), "a GIF picture"},
+    {8, BYTES("WEBP"), "a WebP picture"},
     {0, BYTES("PK\3\4"),
      "a zip archive; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\2"),
