@@ -138,6 +138,12 @@ static qrn_status load(qc_client *c, const char *name) {
         c->lib = open_library(name);
         if (!c->lib && errno != ENOMEM && !strchr(name, '/'))
             c->lib = open_by_name(name); // the loader does not look beside this program
+    } else if (strlen(name) > 4 && strcmp(name + strlen(name) - 4, ".dll") == 0) {
+        return QRN_FAIL(QRN_E_ARGUMENT,
+                        "backend '%.200s': a library of Windows; did you mean "
+                        "'%s%.*s.so'?",
+                        name, strncmp(name, "lib", 3) == 0 ? "" : "lib", (int)strlen(name) - 4,
+                        name);
     } else {
         return QRN_FAIL(QRN_E_ARGUMENT,
                         "backend '%.200s': expected cpu, htp, gpu, saver or the path of a library",

@@ -98,7 +98,10 @@ static int open_client(const qs_backend_request *r, const qs_words *platform, qc
     };
     if (qc_open(r->library, &options, out) == QRN_OK)
         return QT_EXIT_OK;
-    qt_error("--backend %s: %s", r->library, qrn_message());
+    if (strncmp(qrn_message(), "backend '", 9) == 0)
+        qt_error("--%s", qrn_message());
+    else
+        qt_error("--backend %s: %s", r->library, qrn_message());
     return QT_EXIT_FAILURE;
 }
 

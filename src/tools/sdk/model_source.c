@@ -5,6 +5,8 @@
 
 #include "base/report_text.h"
 #include "frontend/onnx/import.h"
+#include "tools/quern/binary.h"
+#include "tools/quern/dlc.h"
 #include "tools/quern/report.h"
 #include "tools/quern/session.h"
 #include "tools/sdk/program.h"
@@ -13,6 +15,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static int no_memory(void) {
     qt_error("out of memory");
@@ -171,7 +174,15 @@ static int compose_library(qs_model *m, const char *path, const char *prefix, co
     if (!p->lib && errno == ENOMEM)
         return no_memory();
     if (!p->lib) {
-        qt_error("%s: not a model library: %s", path, dlerror());
+        if (access(path, R_OK) == 0 && qt_is_dlc(path))
+            qt_error("%s: a DLC file, not a model library; use --model libQnnModelDlc.so "
+                     "--dlc_path %s",
+                     path, path);
+        else if (access(path, R_OK) == 0 && qt_is_binary(path))
+            qt_error("%s: a context binary, not a model library; use --retrieve_context %s", path,
+                     path);
+        else
+            qt_error("%s: not a model library: %s", path, dlerror());
         return QT_EXIT_REFUSED;
     }
     bool has = take_symbol(p->lib, prefix, function, dlc ? (void *)&compose_dlc : (void *)&compose);
