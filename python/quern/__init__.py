@@ -256,6 +256,8 @@ def session(model: str | os.PathLike[str] | bytes,
     """
     if not isinstance(model, bytes):
         model = os.fspath(model)
+        if os.path.isdir(model):
+            raise IsADirectoryError(f"{model}: a folder; name the model file in it")
         if not os.path.isfile(model):
             raise FileNotFoundError(f"{model}: there is no such model")
     if not fallback:
@@ -301,8 +303,14 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
               "ep.context_embed_mode": str(int(embed))}
     place = _moved_away if config.get("ep.share_ep_contexts") == "1" else _replaced_whole
     with place(path) as fresh, Elapsed(f"compile {path.name}"):
-        session(model, backend, soc, config={**config, "ep.context_file_path": os.fspath(fresh)},
-                **more)
+        try:
+            session(model, backend, soc,
+                    config={**config, "ep.context_file_path": os.fspath(fresh)}, **more)
+        except RuntimeError as wrong:
+            if "NULL EPContext node" not in str(wrong):
+                raise
+            raise ValueError("the model is a context model already; compile the model that it "
+                             "was made from") from None
         if not fresh.exists():
             raise RuntimeError(f"{path} was not written: the backend took no node of the model")
     return path

@@ -40,14 +40,22 @@ def _text(value: object) -> str:
 
 
 def _as_python(text: str) -> str:
-    """A message of the program, with its flags for dynamic shapes as the arguments of Python."""
+    """A message of the program, with its flags as the arguments of Python."""
     def dims(found: re.Match[str]) -> str:
         names = re.findall(r"--dim (\S+)=SIZE", found[0])
         return "dims={" + ", ".join(f'"{name}": SIZE' for name in names) + "}"
 
     text = re.sub(r"--dim \S+=SIZE(?: --dim \S+=SIZE)*(?=[\s;,.]|$)", dims, text)
-    return re.sub(r"--shape (\S+?)=([\dN]+(?:,[\dN.]+)*)",
+    text = re.sub(r"--dim '(\S+)=(\S+)'", r'dims={"\1": \2}', text)
+    text = re.sub(r"--shape '?([^\s=']+)=([\dN]+(?:,[\dN.]+)*)'?",
                   lambda found: f'shapes={{"{found[1]}": ({found[2].replace(",", ", ")})}}', text)
+    text = re.sub(r"unknown flag '--([\w-]+)(?:=[^']*)?'",
+                  lambda found: f"unknown argument '{found[1].replace('-', '_')}'", text)
+    text = re.sub(r"did you mean '--([\w-]+)'",
+                  lambda found: f"did you mean '{found[1].replace('-', '_')}'", text)
+    text = re.sub(r"--(dim|shape) (?=')", r"\1s: ", text)
+    return re.sub(r"--([a-z][a-z0-9-]*) (?=')",
+                  lambda found: found[1].replace("-", "_") + "=", text)
 
 
 def error(code: int, said: str, command: str) -> Exception:

@@ -7,6 +7,7 @@ arguments become flags of the command: `steps=True` is `--steps`, `top=5` is `--
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -104,9 +105,16 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
                  (b, "b", _cli.flags(backend=backend, soc=_target(b, backend, soc))))
         sizes = [_dims_of(model, dims, shared=(a, b)) for model in (a, b)]
         for (model, name, where), own in zip(sides, sizes):
-            _cli.call(_program(), "run", [model], [*common, *where, *_cli.flags(dim=own)],
-                      environment={"QUERN_DUMP": f"{folder}/{name}"})
-        found = _cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given)
+            try:
+                _cli.call(_program(), "run", [model], [*common, *where, *_cli.flags(dim=own)],
+                          environment={"QUERN_DUMP": f"{folder}/{name}"})
+            except ValueError as wrong:
+                raise ValueError(_without_files(str(wrong), inputs, folder)) from None
+        try:
+            found = _cli.report(_program(), "compare", [f"{folder}/a", f"{folder}/b"], given)
+        except ValueError as wrong:
+            text = str(wrong).replace(f"{folder}/a", a).replace(f"{folder}/b", b)
+            raise ValueError(text) from None
         return Comparison({**found, "inputs": "random"} if inputs is None else found)
 
 
@@ -120,10 +128,21 @@ def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]
     return {name: size for name, size in (dims or {}).items() if own is None or name in own}
 
 
+def _without_files(text: str, inputs: Mapping[str, Any] | None, folder: str) -> str:
+    """A message about the files that _save wrote, as one about the arrays in them."""
+    text = text.replace(f"{folder}/in/list.txt:1: ", "inputs: ")
+    for at, name in enumerate(inputs or ()):
+        text = text.replace(f"{folder}/in/{at}.npy: ", f"inputs[{name!r}]: ")
+    return re.sub(r"expects (\w+) \(--cast converts\)", r"expects \1; use .astype('\1')", text)
+
+
 def _save(inputs: Mapping[str, Any] | None, folder: Path) -> list[str]:
     """Writes the inputs to files; returns their flags."""
     if inputs is None:
         return ["--random"]
+    if not isinstance(inputs, Mapping):
+        raise TypeError("inputs: expected a dict of arrays by the names of inputs, found "
+                        f"{type(inputs).__name__}")
     import numpy
     folder.mkdir()
     for at, (name, value) in enumerate(inputs.items()):
