@@ -19,6 +19,9 @@ static const struct {
                     "(quern quantize --mixed)"},
     {"would come from a quotient in float16", "put QuantizeLinear before this op, so that it reads "
                                               "quantized values, or allow it with --allow-fp16"},
+    {"HTP supports signed types without offsets",
+     "quantize the weights to signed integers with zero points of 0 (ONNX Runtime: "
+     "weight_type=QuantType.QInt8), or with one scale per tensor"},
     {"has no fp16", "quantize the model: 'quern quantize MODEL -o OUT.onnx'"},
     {"has no float", "quantize the model: 'quern quantize MODEL -o OUT.onnx'"},
     {"float64", "export the model in float32"},

@@ -131,9 +131,10 @@ qrn_status qrn_htp_groups_signed_symmetric(const qrn_htp_site *s) {
     const qrn_tensor *t = s->tensor;
     if (!is_axis(t) || (is_signed(t) && is_symmetric(t)))
         return QRN_OK;
-    return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
-                          "encoding by axis of %s %s offsets, HTP supports signed types without",
-                          qrn_dtypes[t->dtype].token, is_symmetric(t) ? "without" : "with");
+    return qrn_htp_refuse(
+        s, QRN_E_OP_CONFIG,
+        "encoding by axis of %s %s offsets, HTP supports signed types without offsets",
+        qrn_dtypes[t->dtype].token, is_symmetric(t) ? "without" : "with");
 }
 
 qrn_status qrn_htp_bw_axis_static(const qrn_htp_site *s) {
@@ -176,7 +177,7 @@ qrn_status qrn_htp_expansion(const qrn_htp_site *s) {
     if (!is_signed(w) || !is_symmetric(w))
         return qrn_htp_refuse(
             s, QRN_E_OP_CONFIG,
-            "BLOCKWISE_EXPANSION of %s %s offsets, HTP supports signed types without",
+            "BLOCKWISE_EXPANSION of %s %s offsets, HTP supports signed types without offsets",
             qrn_dtypes[w->dtype].token, is_symmetric(w) ? "without" : "with");
     if (!weight_is_constant(w))
         return qrn_htp_refuse(s, QRN_E_OP_CONFIG,
