@@ -309,8 +309,8 @@ static qrn_status read_value(reader *r, unsigned depth, qrn_json *v) {
             r->at += strlen(words[i].word);
             return QRN_OK;
         }
-    return wrong(r,
-                 r->at == r->end ? "the text ends where a value is expected" : "expected a value");
+    return wrong(r, r->at == r->end ? "the text ends where a value is expected"
+                                    : "expected a JSON value");
 }
 
 qrn_status qrn_json_read(const char *name, const char *text, size_t n, qrn_arena *arena,

@@ -622,7 +622,7 @@ def test_positions_are_stretched_as_yarn_does(folder, tmp_path, monkeypatch):
                          ids=str)
 def test_sampling_options_out_of_range_are_rejected(folder, flags):
     p = quern("generate", folder, "--raw", "-p", "x", *flags)
-    assert p.returncode == INPUT and flags[0][2:] in p.stderr
+    assert p.returncode == USAGE and flags[0][2:] in p.stderr
 
 
 def test_a_prompt_that_is_not_utf8_is_rejected(folder, tmp_path):

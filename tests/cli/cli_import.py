@@ -451,7 +451,7 @@ def test_scaled_positions_of_llama_3_are_written_and_others_rejected(tmp_path):
 
 @pytest.mark.parametrize("flags,says", [
     (("-p", "1"), "--prefill"), (("-p", "20", "-c", "20"), "--context"),
-    (("-c", "300"), "256 positions"), (("--layers", "3"), "3 layers are wanted of 2"),
+    (("-c", "300"), "256 positions"), (("--layers", "3"), "3 layers asked for, the model has 2"),
     (("--soc", "SM8750"), "--compile"), (("--compile",), "--soc"),
     (("--state-bits", "8"), "--text"), (("--text", "model.gguf"), "--state-bits"),
     (("--state-bits", "16"), "expected 8"), (("--state-bits", "-8"), "--state-bits")])

@@ -37,6 +37,7 @@ def folder(tmp_path_factory):
     (d / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
     (d / "net.pb").write_bytes(b"\x0a\x10\x0a\1x\x12\x0bPlaceholder")
     (d / "bad.json").write_text('{"a": ')
+    (d / "llm.gguf").write_bytes(b"GGUF" + bytes(20))
     (d / "empty.npy").write_bytes(b"")
     (d / "empty.txt").write_text("")
     (d / "list.txt").write_text("nothing.npy\n")

@@ -106,7 +106,7 @@ def test_comments_and_an_empty_path_are_fine(pins):
 
 @pytest.mark.parametrize("content, words", [
     ("", "affinity.json:1: the text ends where a value is expected"),
-    ('{"op_type": {\n"Relu": cpu}}', "affinity.json:2: expected a value"),
+    ('{"op_type": {\n"Relu": cpu}}', "affinity.json:2: expected a JSON value"),
     ('{"op_type":\n{"Relu": "cpu",\n"Relu": "htp"}}', ':3: the key "Relu" stands on line 2'),
     ("[]", 'expected an object with "op_type" or "op_name"'),
     ("{}", 'expected an object with "op_type" or "op_name"'),

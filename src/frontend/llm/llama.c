@@ -265,8 +265,8 @@ qrn_status ql_llama_read(const ql_gguf *g, uint32_t layers, qrn_arena *arena, ql
     QRN_TRY(read_sizes(&r));
     QRN_TRY(check_settings(&r));
     if (layers > r.all_layers)
-        return QRN_FAIL(QRN_E_ARGUMENT, "%.500s: %u layers are wanted of %u", g->path, layers,
-                        r.all_layers);
+        return QRN_FAIL(QRN_E_ARGUMENT, "%.500s: %u layers asked for, the model has %u", g->path,
+                        layers, r.all_layers);
     out->layers = layers ? layers : r.all_layers;
     out->layer = qrn_arena_alloc(arena, out->layers * sizeof *out->layer);
     if (!out->layer)

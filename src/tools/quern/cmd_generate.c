@@ -59,9 +59,9 @@ static const qt_flag text_flags[] = {
     {"temperature", 0, QT_NUMBER, "X", AT(temperature), NULL,
      "sampling temperature; 0 (default): greedy"},
     {"top-k", 'k', QT_COUNT1, "N", AT(top_k), NULL, "sample from the N most probable tokens"},
-    {"top-p", 0, QT_NUMBER, "X", AT(top_p), NULL,
+    {"top-p", 0, QT_ABOVE0, "X", AT(top_p), NULL,
      "sample from the fewest tokens whose probabilities reach X"},
-    {"repeat-penalty", 0, QT_NUMBER, "X", AT(repeat_penalty), NULL,
+    {"repeat-penalty", 0, QT_ABOVE0, "X", AT(repeat_penalty), NULL,
      "penalty for tokens that already occurred"},
     {"seed", 0, QT_COUNT, "N", AT(seed), NULL, "seed of the sampling (default 0)"},
     {"stop", 0, QT_LIST, "TEXT", AT(stops), NULL, "stop before this text"},
@@ -346,6 +346,12 @@ static int check_options(const generate_options *o) {
         qt_error("no prompt: use --prompt TEXT, --prompt-file FILE or --interactive");
         return QT_EXIT_USAGE;
     }
+    if (o->temperature < 0 || o->top_p > 1) {
+        qt_error("--%s %g: expected %s", o->temperature < 0 ? "temperature" : "top-p",
+                 o->temperature < 0 ? o->temperature : o->top_p,
+                 o->temperature < 0 ? "0 or more" : "at most 1");
+        return QT_EXIT_USAGE;
+    }
     return QT_EXIT_OK;
 }
 
@@ -364,7 +370,8 @@ static int add_messages(job *j) {
     size_t room = 0;
     ssize_t n = f ? getdelim(&text, &room, '\0', f) : -1;
     if (n < 0)
-        qt_error("%s: cannot be read, or is empty", o->prompt_file);
+        qt_error("%s: %s", o->prompt_file,
+                 f && feof(f) ? "empty; expected a prompt" : strerror(errno));
     else if (memchr(text, '\0', (size_t)n))
         qt_error("%s: not a text file (it contains a zero byte)", o->prompt_file);
     code = n < 0 || memchr(text, '\0', (size_t)n) ? QT_EXIT_FAILURE

@@ -317,8 +317,8 @@ static int report(const job *j) {
              j->opt->output, qt_style_off(), m->arch, m->layers, qt_count_text(n, a, sizeof a),
              qt_bytes_text((double)j->weights.bytes, b, sizeof b));
     for (size_t i = 0; i < j->n_graphs; i++)
-        qt_print("  %s.onnx  %u tokens after up to %u\n", j->graphs[i].name, j->graphs[i].tokens,
-                 j->graphs[i].past);
+        qt_print("  %s.onnx  %u token%s after up to %u\n", j->graphs[i].name, j->graphs[i].tokens,
+                 j->graphs[i].tokens == 1 ? "" : "s", j->graphs[i].past);
     if (j->form != QL_FORM_FP32 && j->form != QL_FORM_FP16 && j->weights.n_requantized)
         qt_print("  %u matrices are requantized, %u keep the file's values\n",
                  j->weights.n_requantized, j->weights.n_exact);

@@ -265,6 +265,13 @@ static int read_tools(qt_llm_files *f, const qt_llm_options *opt) {
 }
 
 int qt_llm_files_open(const qt_list *models, const qt_llm_options *opt, qt_llm_files *out) {
+    for (size_t i = 0; i < models->n; i++)
+        if (ql_gguf_is_file(models->items[i])) {
+            qt_error("%s: a GGUF file; convert it with 'quern import %s -o DIR' and generate with "
+                     "DIR",
+                     models->items[i], models->items[i]);
+            return QT_EXIT_REFUSED;
+        }
     int code = qt_llm_graphs_find(models, out);
     if (code == QT_EXIT_OK)
         code = read_config(out, opt);
