@@ -19,6 +19,7 @@ the provider reports what is wrong with them.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import os
 import re
 import stat
@@ -326,7 +327,9 @@ def patch_onnxruntime(enable: bool = True) -> None:
 
 
 def __getattr__(name: str) -> Any:
-    """`InferenceSession`, which needs ONNX Runtime and is created on first use."""
+    """`InferenceSession`, `quantize` and `study`, which need other packages, on first use."""
+    if name in ("quantize", "study"):
+        return importlib.import_module(f"quern.{name}")
     if name != "InferenceSession":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     made = _ort.session_class(_onnxruntime("quern.InferenceSession"), devices, EP_NAME)

@@ -46,6 +46,14 @@ def test_examples_in_the_texts_hold(quern):
     assert doctest.testmod(quern, raise_on_error=True).attempted > 0
 
 
+def test_modules_are_imported_on_first_use(python, quern):
+    """docs/python.md writes quern.study.Study after `import quern` alone."""
+    code = "import quern; print(quern.study.Study.__name__, quern.quantize.quantize.__name__)"
+    assert python("-c", code).stdout.split() == ["Study", "quantize"]
+    with pytest.raises(AttributeError, match="no attribute 'studi'"):
+        quern.studi
+
+
 def test_options_become_text(quern, tmp_path):
     assert quern.ep_options("cpu", threads=2, strict=False, vtcm_mb=None) == {
         "backend_type": "cpu", "threads": "2", "strict": "0"}

@@ -5,9 +5,11 @@
 #include "tools/quern/output.h"
 #include "tools/quern/quantize_job.h"
 #include "tools/quern/report.h"
+#include "tools/quern/soc.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 int qt_quantize_scheme(const qt_quantize_options *o, qz_scheme *s) {
@@ -119,6 +121,9 @@ int qt_quantize_usage(const qt_quantize_options *o, size_t n_models) {
                            : "no output: use --output FILE");
         return QT_EXIT_USAGE;
     }
+    uint32_t soc;
+    if (o->soc && strcasecmp(o->soc, "none") != 0 && !qt_soc_find(o->soc, &soc))
+        return qt_soc_unknown("--soc", o->soc); // with --no-check nobody would ask for it
     static const char *const others[] = {".bin", ".tflite", ".pte", ".npz", ".json", NULL};
     if (o->output && n_models == 1 &&
         qt_check_ending(o->output, others,
