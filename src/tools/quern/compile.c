@@ -112,113 +112,6 @@ static int name_parts(job *j, const qt_list *args) {
     return QT_EXIT_OK;
 }
 
-static bool named_dlc(const qt_compile_options *o) {
-    size_t n = o->output ? strlen(o->output) : 0;
-    return n > 4 && strcmp(o->output + n - 4, ".dlc") == 0;
-}
-
-// A DLC file by the end of its name, or whatever the IR library writes.
-static bool is_dlc(const qt_compile_options *o) {
-    return o->backend.backend ? strcmp(o->backend.backend, "ir") == 0 ||
-                                    strstr(o->backend.backend, "libQnnIr") != NULL
-                              : named_dlc(o);
-}
-
-static bool is_htp(const qt_compile_options *o) {
-    if (is_dlc(o))
-        return false;
-    return !o->backend.backend || strcmp(o->backend.backend, "htp") == 0 ||
-           strstr(o->backend.backend, "Htp");
-}
-
-// What the target has of VTCM and of cores, where it is known.
-static int check_room(const qt_compile_options *o) {
-    uint32_t model = 0;
-    const qrn_soc *soc =
-        o->backend.soc && qt_soc_find(o->backend.soc, &model) ? qrn_soc_by_id(model) : NULL;
-    const struct {
-        const char *flag, *what;
-        uint64_t asked, most;
-    } rows[] = {{"vtcm-mb", "MB of VTCM", o->vtcm_mb, soc ? soc->vtcm_mb : 0},
-                {"hvx-threads", "vector threads", o->hvx_threads, soc ? soc->hvx : 0},
-                {"cores", "NPU cores", o->cores, soc ? soc->cores : 0}};
-    for (size_t i = 0; soc && i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i].asked > rows[i].most) {
-            qt_error("--%s %llu: expected at most %llu (%s of %s)", rows[i].flag,
-                     (unsigned long long)rows[i].asked, (unsigned long long)rows[i].most,
-                     rows[i].what, soc->name);
-            return QT_EXIT_USAGE;
-        }
-    return QT_EXIT_OK;
-}
-
-static int check_options(const qt_compile_options *o, const qt_list *args) {
-    bool has_dlc = false;
-    for (size_t i = 0; i < args->n; i++)
-        has_dlc |= qt_is_dlc(args->items[i]);
-    if (!o->output) {
-        qt_error("no output: use --output FILE");
-        return QT_EXIT_USAGE;
-    }
-    static const char *const others[] = {".onnx", ".tflite", ".pte", ".gguf", NULL};
-    if (qt_check_ending(o->output, others,
-                        "a context binary (.bin) or a DLC file (.dlc); 'quern wrap' makes a model "
-                        "of a context binary") != QT_EXIT_OK)
-        return QT_EXIT_USAGE;
-    if (named_dlc(o) && !is_dlc(o)) {
-        qt_error("--output %s: a DLC file is not compiled for a backend; leave out --backend %s, "
-                 "or name a .bin file",
-                 o->output, o->backend.backend);
-        return QT_EXIT_USAGE;
-    }
-    if (o->backend.backend && strcmp(o->backend.backend, "cpu") == 0) {
-        qt_error("--backend cpu has no context binaries; expected htp or gpu, or an output that "
-                 "ends in .dlc");
-        return QT_EXIT_USAGE;
-    }
-    if (is_htp(o) && (!o->backend.soc || strcasecmp(o->backend.soc, "none") == 0)) {
-        qt_error("no target SoC: use --soc SM8650, for example");
-        return QT_EXIT_USAGE;
-    }
-    if (o->adapters.n && !o->updatable.n) {
-        qt_error("--adapter needs --updatable: the constants that it replaces");
-        return QT_EXIT_USAGE;
-    }
-    const char *precision = o->backend.precision;
-    bool asks = o->vtcm_mb || o->level || o->hvx_threads || o->cores || o->dlbc || o->formats;
-    if (asks && !is_htp(o)) {
-        if (is_dlc(o))
-            qt_error("HTP options do not apply to a DLC file: its graphs are compiled later");
-        else
-            qt_error("HTP options do not apply to --backend %s", o->backend.backend);
-        return QT_EXIT_USAGE;
-    }
-    if ((o->adapters.n || o->updatable.n || o->names.n) && has_dlc) {
-        qt_error("--%s does not apply to a DLC file", o->names.n       ? "graph-name"
-                                                      : o->updatable.n ? "updatable"
-                                                                       : "adapter");
-        return QT_EXIT_USAGE;
-    }
-    if (o->encodings && has_dlc) {
-        qt_error("--encodings does not go with a DLC file as the model");
-        return QT_EXIT_USAGE;
-    }
-    if (o->adapters.n && is_dlc(o)) {
-        qt_error("--adapter does not go with a DLC file: adapters are for compiled graphs");
-        return QT_EXIT_USAGE;
-    }
-    if (precision && is_htp(o) && strcmp(precision, "fp16") != 0 &&
-        strcmp(precision, "fp32") != 0) {
-        qt_error("--precision %s is for --backend gpu; the HTP has fp16 and fp32", precision);
-        return QT_EXIT_USAGE;
-    }
-    if (o->level > 3) {
-        qt_error("--opt-level %llu: expected 1, 2 or 3", (unsigned long long)o->level);
-        return QT_EXIT_USAGE;
-    }
-    return check_room(o);
-}
-
 // Do graphs on the SoC share weights? Whoever does not know it says so later.
 static bool can_share(const qt_compile_options *o) {
     uint32_t model = 0;
@@ -230,7 +123,7 @@ static bool can_share(const qt_compile_options *o) {
 static int open_client(job *j) {
     qt_backend_options b = j->opt->backend;
     if (!b.backend)
-        b.backend = is_dlc(j->opt) ? "ir" : "htp";
+        b.backend = qt_compile_to_dlc(j->opt) ? "ir" : "htp";
     QnnHtpContext_CustomConfig_t share = {.option =
                                               QNN_HTP_CONTEXT_CONFIG_OPTION_WEIGHT_SHARING_ENABLED,
                                           .weightSharingEnabled = true};
@@ -238,8 +131,9 @@ static int open_client(job *j) {
                                         .customConfig = &share};
     const QnnContext_Config_t *configs[] = {&custom, NULL};
     const qt_backend_extras extras = {
-        .context_configs = j->n > 1 && is_htp(j->opt) && can_share(j->opt) ? configs : NULL,
-        .precisions = is_htp(j->opt),
+        .context_configs =
+            j->n > 1 && qt_compile_to_htp(j->opt) && can_share(j->opt) ? configs : NULL,
+        .precisions = qt_compile_to_htp(j->opt),
     };
     int code = qt_open_backend(&b, &extras, &j->client);
     if (code == QT_EXIT_OK && b.precision && strcmp(b.precision, "fp32") == 0 &&
@@ -267,7 +161,7 @@ static void add_config(graph_configs *c, QnnHtpGraph_CustomConfig_t custom) {
 
 static void make_configs(const qt_compile_options *o, graph_configs *c) {
     *c = (graph_configs){.n = 0, .no_file = QNN_IR_GRAPH_CUSTOM_CONFIG_INIT};
-    if (is_dlc(o)) { // the whole context is taken when all graphs are in it
+    if (qt_compile_to_dlc(o)) { // the whole context is taken when all graphs are in it
         c->list[0] = (QnnGraph_Config_t){.option = QNN_GRAPH_CONFIG_OPTION_CUSTOM,
                                          .customConfig = &c->no_file};
         c->pointers[c->n++] = &c->list[0];
@@ -293,7 +187,7 @@ static void make_configs(const qt_compile_options *o, graph_configs *c) {
     if (o->cores)
         add_config(c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_NUM_CORES,
                                                    .numCores = (uint32_t)o->cores});
-    if (o->backend.precision && is_htp(o))
+    if (o->backend.precision && qt_compile_to_htp(o))
         add_config(
             c, (QnnHtpGraph_CustomConfig_t){.option = QNN_HTP_GRAPH_CONFIG_OPTION_PRECISION,
                                             .precision = strcmp(o->backend.precision, "fp16") == 0
@@ -433,7 +327,7 @@ static int report(const job *j) {
 static int compile(job *j, const qt_list *args) {
     qt_input_options in = j->opt->in;
     in.random = true; // no input is needed
-    int code = check_options(j->opt, args);
+    int code = qt_compile_usage(j->opt, args);
     if (code == QT_EXIT_OK)
         code = name_parts(j, args);
     if (code == QT_EXIT_OK)
@@ -442,7 +336,7 @@ static int compile(job *j, const qt_list *args) {
         code = qt_data_formats_open(j->opt->formats, &j->formats);
     if (j->formats)
         qt_data_formats_use(j->formats, j->client);
-    if (code == QT_EXIT_OK && is_dlc(j->opt)) {
+    if (code == QT_EXIT_OK && qt_compile_to_dlc(j->opt)) {
         j->client->node = qt_sources_note;
         j->client->node_ctx = &j->sources;
     }

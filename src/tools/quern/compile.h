@@ -21,6 +21,12 @@ typedef struct qt_compile_options {
     bool silent; // no report: the caller has one
 } qt_compile_options;
 
+// compile_usage.c: what is written, a DLC file or a binary for the HTP (else: for another backend),
+// and whether the options go together. QT_EXIT_OK, or QT_EXIT_USAGE after a message.
+bool qt_compile_to_dlc(const qt_compile_options *o);
+bool qt_compile_to_htp(const qt_compile_options *o);
+int qt_compile_usage(const qt_compile_options *o, const qt_list *models);
+
 // Compiles models to one context binary and prints a report. QT_EXIT_OK or another code after a
 // message.
 int qt_compile_models(const qt_compile_options *options, const qt_list *models);

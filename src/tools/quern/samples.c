@@ -6,6 +6,7 @@
 #include "tools/quern/report.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -228,7 +229,7 @@ static int add_folder(qt_samples *s, const char *folder) {
     int code = QT_EXIT_OK;
     DIR *d = opendir(folder);
     if (!d) {
-        qt_error("%s: cannot be opened", folder);
+        qt_error("%s: %s", folder, strerror(errno));
         return QT_EXIT_INPUT;
     }
     for (const struct dirent *e; code == QT_EXIT_OK && (e = readdir(d));) {

@@ -174,6 +174,8 @@ static int compose_library(qs_model *m, const char *path, const char *prefix, co
     if (!p->lib && errno == ENOMEM)
         return no_memory();
     if (!p->lib) {
+        char why[512];
+        snprintf(why, sizeof why, "%s", dlerror()); // what follows opens libraries, too
         if (access(path, R_OK) == 0 && qt_is_dlc(path))
             qt_error("%s: a DLC file, not a model library; use --model libQnnModelDlc.so "
                      "--dlc_path %s",
@@ -182,7 +184,7 @@ static int compose_library(qs_model *m, const char *path, const char *prefix, co
             qt_error("%s: a context binary, not a model library; use --retrieve_context %s", path,
                      path);
         else
-            qt_error("%s: not a model library: %s", path, dlerror());
+            qt_error("%s: not a model library: %s", path, why);
         return QT_EXIT_REFUSED;
     }
     bool has = take_symbol(p->lib, prefix, function, dlc ? (void *)&compose_dlc : (void *)&compose);
