@@ -74,9 +74,10 @@ fuzz: ## all fuzz targets with new seeds and sanitizers, for MINUTES=5 (an hour 
 	cmake --build build/asan --target $(FUZZ) QnnCpu QnnHtp QnnSystem
 	$(PYTHON) scripts/fuzz.py --minutes $(MINUTES)
 
-test-conformance: all ## all of ONNX's own cases through Quern's provider
+test-conformance: all ## all of ONNX's own cases through Quern's provider and `quern run`
 	scripts/setup.sh test
 	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py
+	QUERN_LIB_DIR=build/lib $(PYTHON) tests/clients/conformance.py --provider program
 
 test-agreement: all ## all of ONNX's own cases: quern run and the provider must answer alike, to the bit
 	scripts/setup.sh test

@@ -16,47 +16,20 @@ import argparse
 import collections
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import warnings
 from pathlib import Path
 
 import numpy as np
-import onnx
 
 import conformance
 import onnx_cases
-from conformance_providers import LIBS, Folded, Quern, Refused, has_device
+from conformance_providers import (HTP_ANY, HTP_CHIP, Folded, Quern, Refused, has_device,
+                                   run_cli)
 
 LIST = Path(__file__).with_name("agreement.tsv")
-QUERN = os.environ.get("QUERN_BIN", str(LIBS.parent / "bin" / "quern"))
 FLAGS = {"cpu": ["--backend", "cpu"], "gpu": ["--backend", "gpu", "--precision", "fp32"],
-         "fp16": ["--backend", "htp", "--soc", "69"],
-         "u8": ["--backend", "htp", "--soc", "none"], "u16": ["--backend", "htp", "--soc", "none"],
-         "u8-chip": ["--backend", "htp", "--soc", "69"],
-         "u16-chip": ["--backend", "htp", "--soc", "69"]}
-
-
-def run_cli(model, feeds, flags):
-    """The outputs of `quern run` in the model's order."""
-    with tempfile.TemporaryDirectory() as folder:
-        path, given, made = (os.path.join(folder, name) for name in ("model.onnx", "in", "out"))
-        onnx.save(model, path)
-        os.mkdir(given)
-        for i, value in enumerate(feeds.values()):
-            np.save(os.path.join(given, f"input_{i}.npy"), value)
-        inputs = ["--inputs", given] if feeds else []
-        done = subprocess.run([QUERN, "run", path, *inputs, "--outputs", made, "-q",
-                               "--threads", "1", *flags], capture_output=True, text=True,
-                              env={k: v for k, v in os.environ.items() if k != "QUERN_LOG"})
-        if done.returncode < 0:
-            raise RuntimeError(f"quern run died: signal {-done.returncode}")
-        if done.returncode:
-            lines = [s for s in done.stderr.splitlines() if "warning" not in s]
-            raise Refused((lines or [f"exit status {done.returncode}"])[-1].replace(folder, ""))
-        return [np.load(os.path.join(made, f"output_{i}.npy"))
-                for i in range(len(model.graph.output))]
+         "fp16": HTP_CHIP, "u8": HTP_ANY, "u16": HTP_ANY, "u8-chip": HTP_CHIP, "u16-chip": HTP_CHIP}
 
 
 def difference(ours, theirs):

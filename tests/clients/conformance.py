@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""ONNX's own backend tests through a provider of onnxruntime on our libraries.
+"""ONNX's own backend tests through a provider of onnxruntime on our libraries, or `quern run`.
 
-    conformance.py [--provider quern|qnn] [--variant NAME] [--match REGEX] [--every N] [--jobs N]
-                   [--write]
+    conformance.py [--provider quern|qnn|program] [--variant NAME] [--match REGEX] [--every N]
+                   [--jobs N] [--write]
 
-The provider is our own plugin, or the public onnxruntime-qnn. Every case of onnx_cases.py runs in
-the provider's variants (float, quantized to 8 and 16 bits; conformance_providers.py) with
-onnxruntime's own CPU kernels forbidden. What does not pass is listed in the provider's table with
-the reason, and any difference from that list fails: a case that stopped passing, one that started
-to, and another number of cases. --write renews the list, or with --variant its rows; reasons of
-refusals come from the logs, those of wrong results are written by hand and kept.
+The provider is our own plugin, the public onnxruntime-qnn, or the program. Every case of
+onnx_cases.py runs in the provider's variants (float, quantized to 8 and 16 bits;
+conformance_providers.py) with onnxruntime's own CPU kernels forbidden. What does not pass is
+listed in the provider's table with the reason, and any difference from that list fails: a case
+that stopped passing, one that started to, and another number of cases. --write renews the list, or
+with --variant its rows; reasons of refusals come from the logs, those of wrong results are written
+by hand and kept.
 
 Verdicts: pass; wrong; refused (by onnxruntime, the provider or the library); folded (onnxruntime
 computed the result while it loaded the model); crash; timeout.
@@ -233,6 +234,7 @@ def main():
     known, passing, stamp = read_list(provider.list)
     if stamp != provider.versions() and not args.write:
         sys.exit(f"{provider.list.name} is for '{stamp}', installed are '{provider.versions()}'")
+    onnx_cases.NEWEST_OPSET = provider.newest_opset
     cases = onnx_cases.load()
     wanted = [name for name in cases if re.search(args.match, name)][::args.every]
     variants = [args.variant] if args.variant else list(provider.variants)

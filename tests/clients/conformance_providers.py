@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Providers of onnxruntime that conformance.py asks: our own plugin and the public one.
+"""Who conformance.py asks: two providers of onnxruntime, our own plugin and the public one, and the
+program `quern run`.
 
 A provider has a library, a list of what does not pass, variants of the cases, and words for a
 refusal. Each variant is quantized to some bits or not, has options, and a limit: steps between
@@ -9,12 +10,15 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import namedtuple
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 import onnx
 
+import onnx_cases
 from ort_models import loaded_qnn_libraries
 
 
@@ -25,6 +29,8 @@ def has_device():
 
 
 LIBS = Path(os.environ.get("QUERN_LIB_DIR", "build/lib")).resolve()
+QUERN = os.environ.get("QUERN_BIN", str(LIBS.parent / "bin" / "quern"))
+HTP_ANY, HTP_CHIP = (["--backend", "htp", "--soc", soc] for soc in ("none", "69"))
 HERE = Path(__file__).parent
 
 Variant = namedtuple("Variant", "bits limit options")
@@ -44,7 +50,30 @@ class Folded(Exception):
     """onnxruntime computed everything while it loaded the model."""
 
 
+def run_cli(model, feeds, flags):
+    """The outputs of `quern run` in the model's order."""
+    with tempfile.TemporaryDirectory() as folder:
+        path, given, made = (os.path.join(folder, name) for name in ("model.onnx", "in", "out"))
+        onnx.save(model, path)
+        os.mkdir(given)
+        for i, value in enumerate(feeds.values()):
+            np.save(os.path.join(given, f"input_{i}.npy"), value)
+        inputs = ["--inputs", given] if feeds else []
+        done = subprocess.run([QUERN, "run", path, *inputs, "--outputs", made, "-q",
+                               "--threads", "1", *flags], capture_output=True, text=True,
+                              env={k: v for k, v in os.environ.items() if k != "QUERN_LOG"})
+        if done.returncode < 0:
+            raise RuntimeError(f"quern run died: signal {-done.returncode}")
+        if done.returncode:
+            lines = [s for s in done.stderr.splitlines() if "warning" not in s]
+            raise Refused((lines or [f"exit status {done.returncode}"])[-1].replace(folder, ""))
+        return [np.load(os.path.join(made, f"output_{i}.npy"))
+                for i in range(len(model.graph.output))]
+
+
 class Provider:
+    newest_opset = onnx_cases.NEWEST_OPSET  # of the models that it is given
+
     def register(self):
         import onnxruntime
         onnxruntime.register_execution_provider_library(self.name, str(self.library()))
@@ -168,4 +197,34 @@ class Public(Provider):
         return self.onnxruntimes_words(error)
 
 
-PROVIDERS = {"quern": Quern, "qnn": Public}
+class Program:
+    """`quern run`, which supports newer opsets than onnxruntime."""
+    list = HERE / "conformance_program.tsv"
+    newest_opset = 28
+    variants = {"cpu": Variant(None, SINGLE, ["--backend", "cpu"]),
+                "cpu-u8": Variant(8, 1, ["--backend", "cpu"]),
+                "cpu-u16": Variant(16, 1, ["--backend", "cpu"]),
+                "fp16": Variant(None, HALF, HTP_CHIP), "u8": Variant(8, 1, HTP_ANY),
+                "u16": Variant(16, 1, HTP_ANY)}
+
+    def register(self):
+        pass
+
+    def versions(self):
+        return f"onnx {onnx.__version__}"
+
+    run = staticmethod(run_cli)
+
+    def steps(self, case, variant):
+        return variant.limit
+
+    def reason(self, error, log):
+        text = re.sub(r"^quern: error: (/model.onnx: |/in/)?", "", error)
+        text = re.sub(r"graphAddNode: error \d+: \w+: |graph '[^']*' |node '[^']*' (?=\()|"
+                      r" ?\(tensor '[^']*'\)|tensor '[^']*': | \('[^']*'\)", "", text)
+        text = re.sub(r"^\((\w+)\)", r"\1", text)
+        return re.sub(r"\w+ with scale.*HTP supports", "another encoding than HTP supports:",
+                      text).strip()
+
+
+PROVIDERS = {"quern": Quern, "qnn": Public, "program": Program}

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""A sample of ONNX's own cases through our provider and the public one; conformance.py runs all."""
+"""A sample of ONNX's own cases through our provider, the public one and `quern run`; conformance.py
+runs all."""
 import subprocess
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ PROGRAM = Path(__file__).with_name("conformance.py")
 
 
 @pytest.mark.parametrize("provider, package",
-                         [("quern", "onnxruntime"), ("qnn", "onnxruntime_qnn")])
+                         [("quern", "onnxruntime"), ("qnn", "onnxruntime_qnn"),
+                          ("program", "onnx")])
 def test_a_sample_of_the_cases_is_answered_as_listed(provider, package):
     host = pytest.importorskip(package, reason=f"{package} is not installed")
     if provider == "quern" and tuple(map(int, host.__version__.split(".")[:2])) < (1, 24):
