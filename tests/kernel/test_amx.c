@@ -233,7 +233,10 @@ static void check_tile(const shape *s) {
     qrn_gemm_q8_ref.tile(&t);
     t.y = y;
     t.acc = s->sums ? (int32_t *)(void *)y : NULL;
-    qrn_gemm_q8_32x32_amx.tile(&t);
+    qrn_gemm_q8_32x32_amx.enter();
+    for (int i = between(1, 2); i > 0; i--)
+        qrn_gemm_q8_32x32_amx.tile(&t);
+    qrn_gemm_q8_32x32_amx.leave();
     for (size_t i = 0; i < y_bytes; i++)
         if (y[i] != want[i])
             fail_at(s, "gemm_q8", i);
@@ -313,7 +316,10 @@ static void check_planes(const shape *s) {
     memset(y, 0x5a, y_size * 2);
     qrn_planes_gemm(&qrn_planes_ref, &r, &p, &o);
     o.y = y;
-    qrn_planes_gemm(&qrn_planes_amx, &r, &p, &o);
+    qrn_planes_amx.enter();
+    for (int i = between(1, 2); i > 0; i--)
+        qrn_planes_gemm(&qrn_planes_amx, &r, &p, &o);
+    qrn_planes_amx.leave();
     for (size_t i = 0; i < y_size; i++)
         if (y[i] != want[i])
             fail_at(s, "gemm_planes", i);

@@ -15,6 +15,7 @@
 #define BLOCK_BYTES (256 * 1024)
 #define COPIES_BYTES (48 * 1024)
 #define WEIGHTS_BYTES (512 * 1024)
+#define ROWS_BYTES (32 * 1024) // of rows that stay in the first cache together with a panel
 
 void qrn_dense8_pack(const qrn_dense_args *a, const uint8_t *w, size_t w_depth, size_t w_col,
                      uint8_t flip, int8_t *packed) {
@@ -80,25 +81,46 @@ typedef struct job {
     uint8_t *copies; // of a block of rows
 } job;
 
+// The most bytes of a block of rows. Copies are in scratch, of which there is as much for all
+// kernels.
+static size_t most_bytes(const job *j) {
+    if (j->direct)
+        return j->kernel->near_bytes ? j->kernel->near_bytes : BLOCK_BYTES;
+    return j->panels * j->row_bytes * QRN_PANEL <= WEIGHTS_BYTES ? COPIES_BYTES : BLOCK_BYTES;
+}
+
+// Short rows that need no room are done in larger blocks by kernels that take long to begin one.
+static size_t most_without_terms(const job *j) {
+    size_t near = ROWS_BYTES / j->row_bytes;
+    bool large = j->direct && !j->w_offset && j->kernel->enter && near > QRN_DENSE_BLOCK_ROWS_MAX;
+    return large ? near / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN : QRN_DENSE_BLOCK_ROWS_MAX;
+}
+
 // The most rows of a block.
 static size_t most_rows(const job *j) {
-    bool small = !j->direct && j->panels * j->row_bytes * QRN_PANEL <= WEIGHTS_BYTES;
-    size_t most = (small ? COPIES_BYTES : BLOCK_BYTES) / j->row_bytes;
+    size_t most = most_bytes(j) / j->row_bytes;
     size_t all = (j->plan.rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
     most = most / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
     most = most < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : most;
-    most = most > QRN_DENSE_BLOCK_ROWS_MAX ? QRN_DENSE_BLOCK_ROWS_MAX : most;
+    most = most > most_without_terms(j) ? most_without_terms(j) : most;
     return all < most ? all : most;
 }
 
-// Rows of the blocks of n rows: no small rest.
-static size_t block_rows(const job *j, size_t n) {
-    size_t most = most_rows(j), grain = j->kernel->block;
-    grain = grain && grain <= most ? grain : QRN_DENSE_GRAIN;
+// Rows of the blocks of n rows, at most so many, in whole grains.
+static size_t in_grains(size_t n, size_t most, size_t grain) {
     most = most / grain * grain;
     size_t blocks = (n + most - 1) / most;
     n = (n + blocks - 1) / blocks;
     return (n + grain - 1) / grain * grain;
+}
+
+// Rows of the blocks of n rows: no small rest, for which all weights would be read once more.
+static size_t block_rows(const job *j, size_t n) {
+    size_t most = most_rows(j), grain = j->kernel->block;
+    if (!grain || grain > most)
+        return in_grains(n, most, QRN_DENSE_GRAIN);
+    size_t rows = in_grains(n, most, grain), rest = n % rows;
+    return rest == 0 || rest >= grain / 2 ? rows : in_grains(n, most, QRN_DENSE_GRAIN);
 }
 
 // Scratch of a task; more rows never need less.
@@ -195,8 +217,12 @@ static void run_group(const job *j, size_t group, size_t p0, size_t p1,
                                : j->copies;
         if (j->w_offset)
             j->kernel->row_sums(a, a_row, d->depth, n, j->w_offset, terms);
+        if (j->kernel->enter)
+            j->kernel->enter();
         for (size_t p = p0; p < p1; p++)
             run_panel(j, group, p, a, a_row, j->w_offset ? terms : NULL, r, n);
+        if (j->kernel->leave)
+            j->kernel->leave();
         if (d->group == 1)
             qrn_dense_report(j->k, &j->plan, r, n, p0, p1);
     }

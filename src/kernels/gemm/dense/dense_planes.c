@@ -48,8 +48,12 @@ static size_t panel_bytes(const qrn_dense_args *d) {
     return qrn_q8_steps(d->depth) * QRN_PANEL * QRN_Q8_DEPTH;
 }
 
+// No more than there are, so that scratch is not larger than it must be.
 static size_t block_rows(const job *j) {
-    return qrn_dense_block_rows(j->plan.args, BLOCK_BYTES / j->planes);
+    size_t bytes = j->kernel && j->kernel->near_bytes ? j->kernel->near_bytes : BLOCK_BYTES;
+    size_t most = qrn_dense_block_rows(j->plan.args, bytes / j->planes), all = j->plan.rows;
+    all = (all + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    return all > 0 && all < most ? all : most;
 }
 
 static size_t gather_rows(const job *j) {
@@ -206,6 +210,8 @@ static void run_rows(const job *j, const qrn_dense_part *part) {
         memset(j->gathered, 0, gather_rows(j) * j->row_bytes);
     for (size_t r = part->r0; r < part->r1; r += step) {
         size_t n = part->r1 - r < step ? part->r1 - r : step;
+        if (j->kernel->enter)
+            j->kernel->enter();
         for (size_t u = part->u0; u < part->u1; u++) {
             if (u == part->u0 || u % panels == 0)
                 make_rows(j, r, n, u / panels);
@@ -213,6 +219,8 @@ static void run_rows(const job *j, const qrn_dense_part *part) {
                 make_columns(j, u);
             run_panel(j, u, r, n);
         }
+        if (j->kernel->leave)
+            j->kernel->leave();
         qrn_dense_report(j->k, &j->plan, r, n, part->u0, part->u1);
     }
 }
@@ -284,9 +292,14 @@ static uint32_t tasks(const qrn_kcall *k, uint32_t n_threads) {
     return qrn_dense_tasks(&p, n_threads);
 }
 
+// For the kernel whose blocks are the largest.
 static size_t plain_scratch(const qrn_kcall *k) {
     job j;
+#if defined(__x86_64__)
+    make_job(k, qrn_cpu_isa() & QRN_ISA_AMX ? &qrn_planes_amx : NULL, &j);
+#else
     make_job(k, NULL, &j);
+#endif
     return k->n_tasks * layout_of(&j).end;
 }
 

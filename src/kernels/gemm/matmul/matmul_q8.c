@@ -10,7 +10,11 @@
 #include <string.h>
 
 #define GROUP_BYTES (256 * 1024) // of packed panels: they stay in the second cache
-#define BLOCK_ROWS 96            // of a that are done together: whole tiles of every kernel
+// Rows of a that are done together, whole tiles of every kernel: as many as nearly fit the first
+// cache.
+#define BLOCK_BYTES (48 * 1024)
+#define BLOCK_ROWS_LEAST 96
+#define BLOCK_ROWS_MOST 240
 
 #define TABLE qrn_q8_packing_ref
 #include "kernels/gemm/matmul/matmul_q8.inc"
@@ -43,7 +47,7 @@ typedef struct job {
     const qrn_gemm_q8_kernel *kernel;
     const qrn_q8_packing *packing;
     qrn_matmul_geometry geo;
-    size_t steps, group;        // of the depth; panels packed at a time
+    size_t steps, group, block; // of the depth; panels packed and rows done at a time
     uint8_t a_flip, b_flip;     // make a unsigned and b signed
     int32_t a_offset, b_offset; // of operands so made
     bool direct;                // rows are read where they lie
@@ -53,8 +57,8 @@ typedef struct job {
     // scratch
     int8_t *panels;   // [group][steps][32][4]
     int32_t *columns; // [group][32]
-    int32_t *terms;   // [BLOCK_ROWS]
-    uint8_t *rows;    // [BLOCK_ROWS][steps][4]
+    int32_t *terms;   // [block]
+    uint8_t *rows;    // [block][steps][4]
 } job;
 
 static job job_of(const qrn_kcall *k) {
@@ -65,6 +69,9 @@ static job job_of(const qrn_kcall *k) {
     if (j.group > qrn_panels(j.geo.cols))
         j.group = qrn_panels(j.geo.cols);
     j.group = j.group ? j.group : 1;
+    j.block = BLOCK_BYTES / (j.steps * QRN_Q8_DEPTH) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
+    j.block = j.block < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : j.block;
+    j.block = j.block > BLOCK_ROWS_MOST ? BLOCK_ROWS_MOST : j.block;
     j.a_flip = is_signed(a) ? 0x80 : 0;
     j.b_flip = is_signed(b) ? 0 : 0x80;
     j.a_offset = a->quant->offset - (is_signed(a) ? 128 : 0);
@@ -83,8 +90,8 @@ static layout layout_of(const job *j) {
     size_t row = j->steps * QRN_Q8_DEPTH;
     layout l = {.columns = j->group * row * QRN_PANEL};
     l.terms = l.columns + j->group * QRN_PANEL * sizeof(int32_t);
-    l.rows = l.terms + BLOCK_ROWS * sizeof(int32_t);
-    l.end = (l.rows + (j->direct ? 0 : BLOCK_ROWS * row) + 63) / 64 * 64;
+    l.rows = l.terms + j->block * sizeof(int32_t);
+    l.end = (l.rows + (j->direct ? 0 : j->block * row) + 63) / 64 * 64;
     return l;
 }
 
@@ -140,6 +147,8 @@ static void pack_group(const job *j, size_t b, size_t col, size_t n) {
 // result.
 static void run_rows(const job *j, const uint8_t *a, size_t a_row, size_t n, size_t cols,
                      uint8_t *y) {
+    if (j->kernel->enter)
+        j->kernel->enter();
     for (size_t col = 0; col < cols; col += QRN_PANEL)
         for (size_t r = 0; r < n; r += j->kernel->rows) {
             qrn_gemm_q8_tile t = {
@@ -156,6 +165,8 @@ static void run_rows(const job *j, const uint8_t *a, size_t a_row, size_t n, siz
                 .cols = (uint32_t)(cols - col < QRN_PANEL ? cols - col : QRN_PANEL)};
             j->kernel->tile(&t);
         }
+    if (j->kernel->leave)
+        j->kernel->leave();
 }
 
 static void run_unit(const job *j, const qrn_matmul_unit *u) {
@@ -164,11 +175,11 @@ static void run_unit(const job *j, const qrn_matmul_unit *u) {
     size_t cols = left < most ? left : most;
     qrn_matmul_batch(g, u->batch, &a, &b);
     pack_group(j, b, u->col, cols);
-    for (size_t row = u->row; row < u->end; row += BLOCK_ROWS) {
+    for (size_t row = u->row; row < u->end; row += j->block) {
         qrn_q8_rows r = {.data = (const uint8_t *)j->k->in[0]->data + a + row * g->a_row,
                          .a_row = g->a_row,
                          .a_depth = g->a_depth,
-                         .n = u->end - row < BLOCK_ROWS ? u->end - row : BLOCK_ROWS,
+                         .n = u->end - row < j->block ? u->end - row : j->block,
                          .depth = g->depth,
                          .flip = j->a_flip};
         if (!j->direct || j->b_offset)

@@ -34,7 +34,13 @@ static void byte_sums(const qrn_gemm_q8_kernel *k, const qrn_planes_tile *w) {
 SUMS(avx2, qrn_gemm_q8_6x32_avx2)
 SUMS(amx, qrn_gemm_q8_12x32_avx512vnni)
 const qrn_planes_kernel qrn_planes_amx = {
-    .sums = sums_amx, .requant = qrn_planes_requant_amx, .ops = &qrn_planes_ops_avx512};
+    .sums = sums_amx,
+    .requant = qrn_planes_requant_amx,
+    .ops = &qrn_planes_ops_avx512,
+    .near_bytes = 5 << 18, // of 2 MiB in the second cache of every CPU that has AMX
+    .enter = qrn_planes_enter_amx,
+    .leave = qrn_planes_leave_amx,
+};
 const qrn_planes_kernel qrn_planes_avx512vnni = {.pairs = true,
                                                  .sums = qrn_planes_sums_avx512vnni,
                                                  .requant = qrn_planes_requant_avx512vnni,

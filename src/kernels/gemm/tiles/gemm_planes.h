@@ -118,6 +118,9 @@ typedef struct qrn_planes_kernel {
     // weights, nibbles or not.
     void (*runs)(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o);
     const qrn_planes_ops *ops;
+    size_t near_bytes;   // of rows that stay near while panels pass, 0: as for every CPU
+    void (*enter)(void); // as in qrn_gemm_q8_kernel, around calls of qrn_planes_gemm
+    void (*leave)(void);
 } qrn_planes_kernel;
 
 extern const qrn_planes_kernel qrn_planes_amx, qrn_planes_avx512vnni, qrn_planes_avx2,
@@ -143,6 +146,8 @@ void qrn_planes_requant_avx512vnni(const qrn_planes_rows *r, const qrn_planes_pa
                                    const qrn_planes_out *o);
 void qrn_planes_requant_amx(const qrn_planes_rows *r, const qrn_planes_panel *p,
                             const qrn_planes_out *o);
+void qrn_planes_enter_amx(void);
+void qrn_planes_leave_amx(void);
 void qrn_planes_sums4_avx512vnni(const qrn_planes_tile *t);
 void qrn_planes_requant4_avx512vnni(const qrn_planes_rows *r, const qrn_planes_panel *p,
                                     const qrn_planes_out *o);

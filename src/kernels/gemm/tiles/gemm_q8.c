@@ -86,5 +86,8 @@ void qrn_gemm_q8_row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t r
     }
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {"gemm_q8_ref",  1, tile_ref, qrn_gemm_q8_row_sums,
-                                            qrn_dense_copy, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_ref = {.name = "gemm_q8_ref",
+                                            .rows = 1,
+                                            .tile = tile_ref,
+                                            .row_sums = qrn_gemm_q8_row_sums,
+                                            .copy = qrn_dense_copy};

@@ -46,7 +46,12 @@ typedef struct qrn_gemm_q8_kernel {
     void (*row_sums)(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
                      int32_t *sums);
     qrn_dense_copy_fn copy;
-    uint32_t block; // rows that are done together, 0: QRN_DENSE_GRAIN; blocks are whole ones
+    uint32_t block;    // rows that are done together, 0: QRN_DENSE_GRAIN; blocks are whole ones
+    size_t near_bytes; // of rows that stay near while panels pass, 0: as for every CPU
+    // (both or none) A thread calls `enter` before the first of some calls of `tile`, `leave` after
+    // the last one, and no other kernel in between.
+    void (*enter)(void);
+    void (*leave)(void);
 } qrn_gemm_q8_kernel;
 
 extern const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx;

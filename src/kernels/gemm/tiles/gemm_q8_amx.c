@@ -3,11 +3,12 @@
 // GEMM for AMX: blocks of up to 32 rows by 32 columns as two by two tiles of sums, which begin with
 // the terms of their columns. A tile of a panel, 16 steps by 16 columns, is what the packing dense8
 // holds. Sums go through memory to the vectors that requantize them. What a tile stores reaches the
-// first cache late, and no load can have it before; so vectors work on an earlier block, some rows
-// after each step of the products, which need other units. What is left of a depth that is no
-// multiple of 64 is one more step: the last 64 bytes of each row times weights of which those that
-// were multiplied before are 0. Few rows, short depths and results that are sums are left to the
-// tiles of AVX-512 VNNI.
+// first cache late, and a load whose address is equal modulo 4 KiB to that of a store on its way
+// waits for it. So the upper 16 rows of a block are requantized behind the stores of its lower
+// ones, and its lower rows behind the products of the next block, which need other units: no load
+// is near a store of the same half. What is left of a depth that is no multiple of 64 is one more
+// step: the last 64 bytes of each row times weights of which those that were multiplied before are
+// 0. Few rows, short depths and results that are sums are left to the tiles of AVX-512 VNNI.
 #include "kernels/gemm/tiles/gemm_q8.h"
 #include "kernels/gemm/epilogue/requant8_avx512.h"
 #include "kernels/gemm/tiles/tiles_amx.h"
@@ -15,34 +16,29 @@
 #define INLINE static inline __attribute__((always_inline))
 #define ROWS 32
 #define HALF QRN_AMX_ROWS
+#define PAIRS (HALF / 2) // of rows, in half a block
 #define STEPS QRN_AMX_STEPS
 #define ROWS_MIN 8
 #define STEP_BYTES (QRN_PANEL * QRN_Q8_DEPTH)
 #define STEP_LINES (STEPS * STEP_BYTES / 64) // of a panel
-#define LONG_DEPTH 16 // tiles: products of a few steps outlast the stores of the block before
+#define NEAR_BYTES (1 << 20)                 // half of the second cache of every CPU that has AMX
 
-// What all blocks of a call share.
-typedef struct panel {
+// What requantization needs. A local variable of which no address is given away: stores of bytes
+// would have the compiler load every member again.
+typedef struct epilogue {
+    qrn_requant8_vectors v;
     const qrn_gemm_q8_tile *t;
-    qrn_requant8_vectors requant;
-    __mmask32 mask;    // of the columns that exist
-    size_t whole;      // tiles of the depth
-    const int8_t *end; // of the panel, 16 steps; NULL: the depth has only whole tiles
-    uint32_t pairs;    // of rows that are requantized after each step
-    uint32_t lines;    // of what is wanted next that are asked for in each step
-} panel;
+    const int32_t *row; // terms of rows
+    size_t y_row;
+    __mmask32 mask; // of the columns that exist
+} epilogue;
 
-// Rows of a block whose sums are in memory.
+// Rows whose sums are in memory.
 typedef struct waiting {
     const int32_t *acc;
     uint8_t *y;
-    uint32_t row, left; // rows
+    uint32_t row, end;
 } waiting;
-
-// Rows in two tiles; where there is no second one, it may have any.
-static void set_up(uint32_t rows) {
-    qrn_amx_set_up(rows < HALF ? rows : HALF, rows > HALF ? rows - HALF : HALF);
-}
 
 // The results of n rows, 1 or 2, whose lanes are not sure.
 static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const int32_t *acc,
@@ -55,54 +51,50 @@ static __attribute__((noinline)) void decide(const qrn_gemm_q8_tile *t, const in
     }
 }
 
-// So many pairs of rows, or what is left. v and w are the caller's, which stay in registers.
-INLINE void requantize(const panel *p, const qrn_requant8_vectors *v, waiting *w, uint32_t pairs) {
-    const qrn_gemm_q8_tile *t = p->t;
-    for (; pairs > 0 && w->left > 0; pairs--) {
-        const uint32_t n = w->left > 1 ? 2 : 1;
+// So many pairs of rows, or what is left. plain: all columns exist and results are bytes as they
+// come; terms: rows have some.
+INLINE void requantize(const epilogue *e, waiting *w, uint32_t pairs, const bool plain,
+                       const bool terms) {
+    for (; pairs > 0 && w->row < w->end; pairs--) {
+        const uint32_t n = w->end - w->row > 1 ? 2 : 1;
         __m512i sums[4]; // there is memory of two rows, always
 #pragma GCC unroll 4
         for (uint32_t i = 0; i < 4; i++)
             sums[i] = _mm512_loadu_si512(w->acc + 16 * i);
-        if (t->row)
+        if (terms)
 #pragma GCC unroll 4
             for (uint32_t i = 0; i < 4; i++)
                 sums[i] =
-                    _mm512_add_epi32(sums[i], _mm512_set1_epi32(t->row[w->row + i / 2 * (n - 1)]));
+                    _mm512_add_epi32(sums[i], _mm512_set1_epi32(e->row[w->row + i / 2 * (n - 1)]));
         __mmask16 sure;
-        __m512i q = qrn_requant8_four(v, sums, 2, &sure);
-        q = p->requant.plain ? qrn_requant8_order(v, q) : qrn_requant8_clamp(v, q);
-        _mm256_mask_storeu_epi8(w->y, p->mask, _mm512_castsi512_si256(q));
+        __m512i q = qrn_requant8_four(&e->v, sums, 2, &sure);
+        q = plain ? qrn_requant8_order(&e->v, q) : qrn_requant8_clamp(&e->v, q);
+        _mm256_mask_storeu_epi8(w->y, e->mask, _mm512_castsi512_si256(q));
         if (n > 1)
-            _mm256_mask_storeu_epi8(w->y + t->y_row, p->mask, _mm512_extracti64x4_epi64(q, 1));
+            _mm256_mask_storeu_epi8(w->y + e->y_row, e->mask, _mm512_extracti64x4_epi64(q, 1));
         if (__builtin_expect(sure != 0xffff, 0))
-            decide(p->t, w->acc, w->y, w->row, n, sure);
+            decide(e->t, w->acc, w->y, w->row, n, sure);
         w->acc += 2 * QRN_PANEL;
-        w->y += 2 * t->y_row;
+        w->y += 2 * e->y_row;
         w->row += n;
-        w->left -= n;
     }
 }
 
-static void requantize_all(const panel *p, waiting w) {
-    const qrn_requant8_vectors v = p->requant;
-    requantize(p, &v, &w, ROWS / 2);
-}
-
-INLINE void step(const uint8_t *a, size_t a_row, const int8_t *b, bool two) {
+// below: bytes from the upper rows to the lower ones.
+INLINE void step(const uint8_t *a, size_t a_row, size_t below, const int8_t *b, bool two) {
     _tile_loadd(6, b, STEP_BYTES);
     _tile_loadd(4, a, a_row);
     _tile_loadd(7, b + 64, STEP_BYTES);
     _tile_dpbusd(0, 4, 6);
     _tile_dpbusd(1, 4, 7);
     if (two) {
-        _tile_loadd(5, a + HALF * a_row, a_row);
+        _tile_loadd(5, a + below, a_row);
         _tile_dpbusd(2, 5, 6);
         _tile_dpbusd(3, 5, 7);
     }
 }
 
-static inline void load_columns(const int32_t *column, bool two) {
+INLINE void load_columns(const int32_t *column, bool two) {
     _tile_loadd(0, column, 0);
     _tile_loadd(1, column + 16, 0);
     if (two) {
@@ -111,75 +103,85 @@ static inline void load_columns(const int32_t *column, bool two) {
     }
 }
 
-// Sums of rows [first, first + rows), while all of w is requantized. ahead: what to ask for.
-static inline void multiply(const panel *p, uint32_t first, uint32_t rows, const int8_t *ahead,
-                            waiting w) {
-    const qrn_gemm_q8_tile *t = p->t;
-    const uint8_t *a = t->a + first * t->a_row;
-    const int8_t *b = t->b;
-    const bool two = rows > HALF;
-    const qrn_requant8_vectors v = p->requant;
-    load_columns(t->column, two);
-    size_t left = p->whole;
-    for (; left && w.left; left--, a += QRN_AMX_BYTES, b += STEPS * STEP_BYTES) {
-        step(a, t->a_row, b, two);
-        ahead = qrn_amx_ask(ahead, p->lines);
-        requantize(p, &v, &w, p->pairs);
+INLINE void store_half(const int half, int32_t *acc) {
+    const size_t acc_row = QRN_PANEL * sizeof *acc;
+    if (half == 0) {
+        _tile_stored(0, acc, acc_row);
+        _tile_stored(1, acc + 16, acc_row);
+    } else {
+        _tile_stored(2, acc, acc_row);
+        _tile_stored(3, acc + 16, acc_row);
     }
-    for (; left; left--, a += QRN_AMX_BYTES, b += STEPS * STEP_BYTES) { // with more registers
-        step(a, t->a_row, b, two);
-        ahead = qrn_amx_ask(ahead, p->lines);
-    }
-    if (p->end)
-        step(a + t->steps % STEPS * QRN_Q8_DEPTH - QRN_AMX_BYTES, t->a_row, p->end, two);
 }
 
-static inline void store_sums(uint32_t rows, int32_t *acc) {
-    const size_t acc_row = QRN_PANEL * sizeof *acc;
-    _tile_stored(0, acc, acc_row);
-    _tile_stored(1, acc + 16, acc_row);
-    if (rows > HALF) {
-        _tile_stored(2, acc + HALF * QRN_PANEL, acc_row);
-        _tile_stored(3, acc + HALF * QRN_PANEL + 16, acc_row);
+// All rows. plain, terms: see requantize; height: rows of tiles.
+INLINE void run(const qrn_gemm_q8_tile *t, uint32_t height, const bool plain, const bool terms) {
+    _Alignas(64) int32_t acc[ROWS * QRN_PANEL];
+    _Alignas(64) int8_t end[STEPS * STEP_BYTES];
+    const epilogue e = {.v = qrn_requant8_vectors_of(t->requant),
+                        .t = t,
+                        .row = t->row,
+                        .y_row = t->y_row,
+                        .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1};
+    const size_t whole = t->steps / STEPS, a_row = t->a_row, blocks = (t->rows + ROWS - 1) / ROWS;
+    const uint32_t each = (uint32_t)((PAIRS + whole - 1) / whole);
+    const size_t lines = t->next ? (STEP_LINES + blocks - 1) / blocks : 0;
+    const int8_t *ahead = t->b + t->next, *last = NULL;
+    if (t->steps % STEPS) {
+        qrn_amx_copy_end(t->b, t->steps, STEP_BYTES, end);
+        last = end;
     }
+    waiting lower = {0};
+    for (uint32_t done = 0, n; done < t->rows; done += n) {
+        n = t->rows - done < ROWS ? t->rows - done : ROWS;
+        // The last tile of fewer rows begins with some that are done, or that the other one has.
+        const bool two = n > HALF;
+        const uint32_t skip = two ? ROWS - n : height - n;
+        const size_t below = (n - HALF) * a_row;
+        const uint8_t *a = t->a + (two ? done : done - skip) * a_row;
+        const int8_t *b = t->b;
+        load_columns(t->column, two);
+        for (size_t s = 0; s < whole; s++, a += QRN_AMX_BYTES, b += STEPS * STEP_BYTES) {
+            step(a, a_row, below, b, two);
+            ahead = qrn_amx_ask(ahead, lines);
+            requantize(&e, &lower, each, plain, terms);
+        }
+        if (last)
+            step(a + t->steps % STEPS * QRN_Q8_DEPTH - QRN_AMX_BYTES, a_row, below, last, two);
+        store_half(0, acc);
+        requantize(&e, &lower, PAIRS, plain, terms);
+        if (two)
+            store_half(1, acc + HALF * QRN_PANEL);
+        waiting upper = {acc + (two ? 0 : skip) * QRN_PANEL, t->y + done * t->y_row, done,
+                         done + (two ? HALF : n)};
+        requantize(&e, &upper, PAIRS, plain, terms);
+        lower = (waiting){acc + (HALF + skip) * QRN_PANEL, upper.y, upper.row, done + n};
+    }
+    requantize(&e, &lower, PAIRS, plain, terms);
 }
+
+static void run_rows(const qrn_gemm_q8_tile *t, uint32_t height) {
+    if (t->row)
+        run(t, height, false, true);
+    else if (t->requant->low == 0 && t->requant->high == UINT8_MAX && t->requant->flip == 0)
+        run(t, height, true, false);
+    else
+        run(t, height, false, false);
+}
+
+static void enter(void) { qrn_amx_set_up(QRN_AMX_ROWS); }
+static void leave(void) { _tile_release(); }
 
 static void product(const qrn_gemm_q8_tile *t) {
     if (t->rows < ROWS_MIN || t->steps < STEPS || t->acc) {
         qrn_gemm_q8_12x32_avx512vnni.tile(t);
-        return;
+    } else if (t->rows < QRN_AMX_ROWS) {
+        qrn_amx_set_up(t->rows);
+        run_rows(t, t->rows);
+        enter();
+    } else {
+        run_rows(t, QRN_AMX_ROWS);
     }
-    _Alignas(64) int32_t acc[2][ROWS * QRN_PANEL];
-    _Alignas(64) int8_t end[STEPS * STEP_BYTES];
-    const uint32_t n = (t->rows + ROWS - 1) / ROWS;
-    panel p = {.t = t,
-               .requant = qrn_requant8_vectors_of(t->requant),
-               .mask = t->cols >= 32 ? 0xffffffffu : (1u << t->cols) - 1,
-               .whole = t->steps / STEPS,
-               .end = t->steps % STEPS ? end : NULL,
-               .lines = t->next ? (STEP_LINES + n - 1) / n : 0};
-    p.pairs = (uint32_t)((ROWS / 2 + p.whole - 1) / p.whole);
-    if (p.end)
-        qrn_amx_copy_end(t->b, t->steps, STEP_BYTES, end);
-    // Block i is requantized with the products of block i + behind, whose sums may replace its own.
-    const uint32_t behind = p.whole < LONG_DEPTH ? 2 : 1;
-    const int8_t *ahead = t->b + t->next;
-    waiting queue[2] = {{0}};
-    uint32_t done = 0, before = 0;
-    for (uint32_t i = 0; i < n; i++, ahead += p.whole * p.lines * 64) {
-        uint32_t rows = (t->rows - done + n - i - 1) / (n - i);
-        if (rows != before)
-            set_up(rows);
-        multiply(&p, done, rows, ahead, queue[(i + behind) % 2]);
-        queue[(i + behind) % 2].left = 0;
-        store_sums(rows, acc[i % 2]);
-        queue[i % 2] = (waiting){acc[i % 2], t->y + done * t->y_row, done, rows};
-        done += rows;
-        before = rows;
-    }
-    requantize_all(&p, queue[n % 2]); // the older one
-    requantize_all(&p, queue[(n + 1) % 2]);
-    _tile_release();
 }
 
 static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, int32_t factor,
@@ -187,5 +189,12 @@ static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, 
     qrn_gemm_q8_12x32_avx512vnni.row_sums(a, a_row, depth, rows, factor, sums);
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx = {
-    "gemm_q8_32x32_amx", UINT32_MAX, product, row_sums, qrn_dense_copy_avx512, ROWS};
+const qrn_gemm_q8_kernel qrn_gemm_q8_32x32_amx = {.name = "gemm_q8_32x32_amx",
+                                                  .rows = UINT32_MAX,
+                                                  .tile = product,
+                                                  .row_sums = row_sums,
+                                                  .copy = qrn_dense_copy_avx512,
+                                                  .block = ROWS,
+                                                  .near_bytes = NEAR_BYTES,
+                                                  .enter = enter,
+                                                  .leave = leave};

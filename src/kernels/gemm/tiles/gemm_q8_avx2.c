@@ -91,5 +91,8 @@ static inline __attribute__((always_inline)) void some_rows(const qrn_gemm_q8_ti
 #define HALF QRN_PANEL // all columns at once
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avx2 = {"gemm_q8_6x32_avx2",  ROWS,           tile_6x32,
-                                                  qrn_gemm_q8_row_sums, qrn_dense_copy, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avx2 = {.name = "gemm_q8_6x32_avx2",
+                                                  .rows = ROWS,
+                                                  .tile = tile_6x32,
+                                                  .row_sums = qrn_gemm_q8_row_sums,
+                                                  .copy = qrn_dense_copy};

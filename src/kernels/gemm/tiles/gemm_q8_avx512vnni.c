@@ -268,5 +268,8 @@ static void row_sums(const uint8_t *a, size_t a_row, size_t depth, size_t rows, 
     }
 }
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni = {
-    "gemm_q8_12x32_avx512vnni", UINT32_MAX, product, row_sums, qrn_dense_copy_avx512, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_12x32_avx512vnni = {.name = "gemm_q8_12x32_avx512vnni",
+                                                         .rows = UINT32_MAX,
+                                                         .tile = product,
+                                                         .row_sums = row_sums,
+                                                         .copy = qrn_dense_copy_avx512};

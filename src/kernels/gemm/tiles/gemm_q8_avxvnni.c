@@ -48,5 +48,8 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avxvnni = {
-    "gemm_q8_6x32_avxvnni", ROWS, tile_6x32, qrn_gemm_q8_row_sums, qrn_dense_copy, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_avxvnni = {.name = "gemm_q8_6x32_avxvnni",
+                                                     .rows = ROWS,
+                                                     .tile = tile_6x32,
+                                                     .row_sums = qrn_gemm_q8_row_sums,
+                                                     .copy = qrn_dense_copy};

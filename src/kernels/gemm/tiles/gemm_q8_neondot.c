@@ -46,5 +46,8 @@ static inline __attribute__((always_inline)) void half(const qrn_gemm_q8_tile *t
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot = {
-    "gemm_q8_6x32_neondot", ROWS, tile_6x32, qrn_gemm_q8_row_sums, qrn_dense_copy, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neondot = {.name = "gemm_q8_6x32_neondot",
+                                                     .rows = ROWS,
+                                                     .tile = tile_6x32,
+                                                     .row_sums = qrn_gemm_q8_row_sums,
+                                                     .copy = qrn_dense_copy};

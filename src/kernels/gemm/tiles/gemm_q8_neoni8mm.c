@@ -82,5 +82,8 @@ INLINE void half(const qrn_gemm_q8_tile *t, uint32_t first, const int rows) {
 
 #include "kernels/gemm/tiles/gemm_q8_six.inc"
 
-const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neoni8mm = {
-    "gemm_q8_6x32_neoni8mm", ROWS, tile_6x32, qrn_gemm_q8_row_sums, qrn_dense_copy, 0};
+const qrn_gemm_q8_kernel qrn_gemm_q8_6x32_neoni8mm = {.name = "gemm_q8_6x32_neoni8mm",
+                                                      .rows = ROWS,
+                                                      .tile = tile_6x32,
+                                                      .row_sums = qrn_gemm_q8_row_sums,
+                                                      .copy = qrn_dense_copy};

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 //
 // Setting up the tiles of AMX as the GEMMs use them: 0 to 3 hold sums, 4 and 5 rows of activations,
-// 6 and 7 the two halves of 16 steps of a panel, as the packing dense8 holds them.
+// 6 and 7 the two halves of 16 steps of a panel, as the packing dense8 holds them. Configuring them
+// waits for all products before and takes longer than a block of a short depth, so a thread does it
+// once for many calls: tiles have 16 rows each, and where fewer are left, a tile begins above them.
 #ifndef QRN_KERNELS_GEMM_TILES_AMX_H
 #define QRN_KERNELS_GEMM_TILES_AMX_H
 
@@ -21,13 +23,11 @@ typedef struct qrn_amx_configuration {
     uint8_t rows[16];
 } qrn_amx_configuration;
 
-// Rows of tile 4, and of the sums 0 and 1; of tile 5, and of the sums 2 and 3.
-static inline void qrn_amx_set_up(uint32_t first, uint32_t second) {
+// rows: of tiles of activations and of sums; QRN_AMX_ROWS except where there are not as many.
+static inline void qrn_amx_set_up(uint32_t rows) {
     qrn_amx_configuration c = {.palette = 1};
-    const uint8_t high = (uint8_t)first, low = (uint8_t)second;
-    const uint8_t n[8] = {high, high, low, low, high, low, QRN_AMX_STEPS, QRN_AMX_STEPS};
     for (int i = 0; i < 8; i++) {
-        c.rows[i] = n[i];
+        c.rows[i] = (uint8_t)(i < 6 ? rows : QRN_AMX_STEPS);
         c.row_bytes[i] = QRN_AMX_BYTES;
     }
     __asm__ volatile("" : : "r"(&c) : "memory"); // the instruction reads all of it
