@@ -54,6 +54,48 @@ static void negation_of_16_bits_is_one_step(void **state) {
     small_expect(&g, 1, 1);
 }
 
+// A Relu whose results begin at 0 is a conversion: the values of the definition, in double.
+static void relu_of_16_bits_is_a_conversion(void **state) {
+    (void)state;
+    const uint32_t *shape = SHAPE(656, 100);
+    const size_t n = 656 * 100;
+    uint32_t x = codes(IN, U16, shape, 0.05f, -30000), y = codes(OUT, U16, shape, 0.03f, 0);
+    uint32_t same = codes(OUT, U16, shape, 0.05f, -30000);
+    small_unary(&g, QNN_OP_RELU, x, y);
+    small_unary(&g, QNN_OP_RESHAPE, x, same);
+    small_run r = small_go(&g, "", 1);
+    assert_int_equal(r.n_out, 2 * n * sizeof(uint16_t));
+    const uint16_t *got = (const uint16_t *)(void *)r.out, *of = got + n;
+    for (size_t i = 0; i < n; i++) {
+        double real = ((double)of[i] - 30000) * (double)0.05f;
+        double want = floor((real > 0 ? real : 0) / (double)0.03f + 0.5);
+        assert_true(fabs((double)got[i] - (want < UINT16_MAX ? want : UINT16_MAX)) <= 1e-9);
+    }
+    small_free(&r);
+}
+
+// With the same encoding there is nothing left to do.
+static void relu(Qnn_DataType_t dtype, float scale, uint32_t steps) {
+    const uint32_t *shape = SHAPE(656, 100);
+    uint32_t a = codes(IN, dtype, shape, 0.05f, -30), b = codes(IN, dtype, shape, 0.05f, -40);
+    uint32_t sum = codes(INSIDE, dtype, shape, 0.03f, 0), y = codes(OUT, dtype, shape, scale, 0);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_ADD, a, b, sum);
+    small_unary(&g, QNN_OP_RELU, sum, y);
+    small_expect(&g, 2, steps);
+}
+static void relu_of_the_same_encoding_is_no_step(void **state) {
+    (void)state;
+    relu(U16, 0.03f, 1);
+}
+static void relu_of_bytes_of_the_same_encoding_is_no_step(void **state) {
+    (void)state;
+    relu(U8, 0.03f, 1);
+}
+static void relu_of_another_encoding_is_a_step(void **state) {
+    (void)state;
+    relu(U16, 0.02f, 2);
+}
+
 static void table_behind_a_table(void **state) {
     (void)state;
     const uint32_t *shape = SHAPE(3, 50);
@@ -310,6 +352,10 @@ int main(void) {
         TEST(table_of_x_times_sigmoid_x),
         TEST(table_of_many_16_bit_codes),
         TEST(negation_of_16_bits_is_one_step),
+        TEST(relu_of_16_bits_is_a_conversion),
+        TEST(relu_of_the_same_encoding_is_no_step),
+        TEST(relu_of_bytes_of_the_same_encoding_is_no_step),
+        TEST(relu_of_another_encoding_is_a_step),
         TEST(table_behind_a_table),
         TEST(table_leaves_results_that_are_read),
         TEST(table_is_for_one_code),

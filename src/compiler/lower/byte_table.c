@@ -7,6 +7,8 @@
 #include "kernels/convert.h"
 #include "kernels/eltwise/lut.h"
 
+#include <string.h>
+
 #define BYTE_VALUES 256 // of a byte, and computed at a time
 #define MAX_INPUTS 3
 
@@ -48,6 +50,15 @@ static qrn_status convert(qrn_view *from, qrn_view *to) {
     return run(&qrn_family_convert, QRN_DOMAIN_RAW, &k);
 }
 
+// BYTE_VALUES quantized values from `first` on, of 8 or 16 bits.
+static void fill_quantized(uint32_t bits, uint32_t first, uint16_t *quantized) {
+    for (uint32_t i = 0; i < BYTE_VALUES; i++)
+        if (bits == 8)
+            ((uint8_t *)quantized)[i] = (uint8_t)i;
+        else
+            quantized[i] = (uint16_t)(first + i);
+}
+
 // The reals of BYTE_VALUES quantized values of the type from `first` on, through the op, quantized
 // as the output.
 static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const void *args,
@@ -65,11 +76,7 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const v
     qrn_view entry = {
         .data = table, .quant = &out->quant, .dtype = out->dtype, .rank = 1, .dims = {BYTE_VALUES}};
     qrn_view others[MAX_INPUTS], *ins[MAX_INPUTS] = {0}, *outs[1] = {&result};
-    for (unsigned i = 0; i < BYTE_VALUES; i++)
-        if (qrn_dtypes[in->dtype].bits == 8)
-            ((uint8_t *)quantized)[i] = (uint8_t)i;
-        else
-            quantized[i] = (uint16_t)(first + i);
+    fill_quantized(qrn_dtypes[in->dtype].bits, first, quantized);
     QRN_TRY(convert(&q, &real));
     for (uint32_t i = 0; i < n->n_in; i++) {
         const qrn_tensor *t = n->in[i];
@@ -92,15 +99,55 @@ static qrn_status fill(const qrn_node *n, uint32_t x, const qrn_cop *op, const v
     return convert(&result, &entry);
 }
 
+static bool same_encoding(const qrn_tensor *x, const qrn_tensor *y) {
+    return x->dtype == y->dtype && x->quant.scale == y->quant.scale &&
+           x->quant.offset == y->quant.offset;
+}
+
+// Is the table one of conversions to the output's encoding? So it is for a Relu whose smallest
+// result is the smallest quantized value. Arithmetic then takes less time than look-ups in 128 KiB,
+// and a conversion to the same encoding none.
+static qrn_status only_converts(const qrn_node *n, const qrn_cop *op, const void *args, bool *is) {
+    const qrn_tensor *in = n->in[0], *out = n->out[0];
+    uint32_t bits = qrn_dtypes[in->dtype].bits, values = bits == 8 ? BYTE_VALUES : UINT16_MAX + 1;
+    uint16_t quantized[BYTE_VALUES], results[BYTE_VALUES], converted[BYTE_VALUES];
+    qrn_view q = {.data = quantized,
+                  .quant = &in->quant,
+                  .dtype = in->dtype,
+                  .rank = 1,
+                  .dims = {BYTE_VALUES}};
+    qrn_view y = {.data = converted,
+                  .quant = &out->quant,
+                  .dtype = out->dtype,
+                  .rank = 1,
+                  .dims = {BYTE_VALUES}};
+    *is = n->n_in == 1 && qrn_dtype_is_fixed(in->dtype) && qrn_dtype_is_fixed(out->dtype) &&
+          qrn_dtypes[out->dtype].bits == bits && (bits == 16 || same_encoding(in, out));
+    for (uint32_t first = 0; *is && first < values; first += BYTE_VALUES) {
+        fill_quantized(bits, first, quantized);
+        QRN_TRY(fill(n, 0, op, args, first, results));
+        QRN_TRY(convert(&q, &y));
+        *is = memcmp(results, converted, BYTE_VALUES * bits / 8) == 0;
+    }
+    return QRN_OK;
+}
+
 qrn_status qrn_lower_byte_table(qrn_lowering *lo, const qrn_node *n, uint32_t x, const qrn_cop *op,
                                 const void *args) {
     if (!fits(n, x))
         return QRN_E_UNSUPPORTED;
+    bool converts;
+    QRN_TRY(only_converts(n, op, args, &converts));
     const qrn_tensor *out = n->out[0];
     qrn_shape shape = {.rank = 1, .dims = {table_size(n, n->in[x])}};
     size_t elem = qrn_dtypes[out->dtype].bits / 8;
     qrn_val ins[2], y;
     void *table;
+    if (converts) {
+        QRN_TRY(qrn_lo_tensor(lo, n->in[0], &ins[0]));
+        QRN_TRY(qrn_lo_tensor(lo, out, &y));
+        return qrn_lo_step(lo, &qrn_cop_convert, QRN_DOMAIN_RAW, NULL, ins, 1, &y, 1, 0);
+    }
     QRN_TRY(qrn_lo_const(lo, out->dtype, &shape, &out->quant, &ins[1], &table));
     for (uint32_t first = 0; first < shape.dims[0]; first += BYTE_VALUES)
         QRN_TRY(fill(n, x, op, args, first, (char *)table + first * elem));
