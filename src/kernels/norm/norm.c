@@ -107,8 +107,9 @@ static size_t columns_scratch(const qrn_kcall *k) {
     return qrn_norm_columns_of(k, &n) ? k->n_tasks * 4 * (n.each + 64) * sizeof(double) : 0;
 }
 
+// Two doubles and two floats for each parameter.
 static size_t q_scratch(const qrn_kcall *k) {
-    return k->n_tasks * 2 * qrn_norm_params(k) * sizeof(double);
+    return k->n_tasks * 3 * qrn_norm_params(k) * sizeof(double);
 }
 
 // clang-format off
