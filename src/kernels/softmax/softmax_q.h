@@ -8,6 +8,7 @@
 
 #include "kernels/element_io.h"
 #include "kernels/exp_f64.h"
+#include "kernels/lanes.h"
 #include "kernels/softmax/softmax.h"
 
 #include <math.h>
@@ -38,6 +39,42 @@ static inline void qrn_softmax_measure(qrn_softmax_row *r) {
 
 static inline double qrn_softmax_real(const qrn_softmax_row *r, size_t i) {
     return exp(qrn_softmax_scaled(r, i) - r->top) / r->sum;
+}
+
+// What the results of a row are that a vector row is not sure of: in double, and by the definition
+// where that is too close to the border between two quantized values as well.
+typedef struct qrn_softmax_exact {
+    qrn_softmax_row *r;
+    double sum;
+    bool measured; // r holds what the definition says
+} qrn_softmax_exact;
+
+// Of rows along the last axis whose largest quantized value, which has the largest real, is `top`.
+static inline qrn_softmax_exact qrn_softmax_exact_of(qrn_softmax_row *r, int32_t top) {
+    const qrn_quant *q = r->x->quant;
+    double reals[QRN_IO_RUN], sum = 0;
+    r->top = r->beta * ((double)q->scale * ((double)top + ((double)q->offset + (double)q->shift)));
+    for (size_t at = 0, n; at < r->n; at += n) {
+        n = r->n - at < QRN_IO_RUN ? r->n - at : QRN_IO_RUN;
+        qrn_io_load(r->x, r->at + at, n, reals);
+        double part;
+        QRN_LANES_SUM(part, reals, n, qrn_exp_f64(r->beta * v - r->top));
+        sum += part;
+    }
+    return (qrn_softmax_exact){r, sum, false};
+}
+
+// Element i of the row as a whole number, not clamped.
+static inline float qrn_softmax_exact_at(qrn_softmax_exact *x, const qrn_quant *y, size_t i) {
+    qrn_softmax_row *r = x->r;
+    double t = qrn_exp_f64(qrn_softmax_scaled(r, i) - r->top) / x->sum / (double)y->scale + 0.5;
+    if (fabs(t - rint(t)) < 1e-8) {
+        if (!x->measured)
+            qrn_softmax_measure(r);
+        x->measured = true;
+        t = qrn_softmax_real(r, i) / (double)y->scale + 0.5;
+    }
+    return (float)(floor(t) - (double)y->offset);
 }
 
 #endif
