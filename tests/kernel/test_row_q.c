@@ -3,7 +3,8 @@
 // Softmax and normalization of quantized values: every row that this machine can run against the
 // formula in long double, for all pairs of formats, on sets of all lengths, whole and in parts.
 // Quantized values must be equal but where the real result is too close to the border between two
-// quantized values to tell. QUERN_TEST_SEED repeats a run.
+// quantized values to tell, and those of all rows must be equal to the bit. QUERN_TEST_SEED repeats
+// a run.
 #include "base/cpu.h"
 #include "kernels/norm/norm.h"
 #include "kernels/softmax/softmax.h"
@@ -84,20 +85,29 @@ static void check_q(const qrn_kernel *row, const qrn_view *y, size_t at, long do
 
 typedef void check_fn(const qrn_kernel *row, const qrn_kcall *k);
 
-// Runs all rows of the RAW domain, whole and in parts; returns how many.
+// Runs all rows of the RAW domain, whole and in parts; returns how many. `check` may be NULL.
 static unsigned check_rows(const qrn_family *f, qrn_kcall *k, check_fn *check) {
     unsigned checked = 0;
     qrn_view *y = k->out[0];
+    size_t bytes = qrn_view_count(y) * qrn_view_elem(y);
+    void *first = malloc(bytes); // results of the first of them
+    assert_non_null(first);
     for (uint32_t i = 0; i < f->n_rows; i++) {
         if (qrn_kernel_rejection(&f->rows[i], QRN_DOMAIN_RAW, k, qrn_cpu_isa()))
             continue;
         for (uint32_t n_tasks = 1; n_tasks <= 3; n_tasks += 2) {
-            memset(y->data, 0xaa, qrn_view_count(y) * qrn_view_elem(y));
+            memset(y->data, 0xaa, bytes);
             run_row(&f->rows[i], k, n_tasks);
-            check(&f->rows[i], k);
+            if (check)
+                check(&f->rows[i], k);
+            if (!checked && n_tasks == 1)
+                memcpy(first, y->data, bytes);
+            if (memcmp(first, y->data, bytes))
+                fail_msg("%s: other results than those of the first row", f->rows[i].name);
         }
         checked++;
     }
+    free(first);
     return checked;
 }
 
@@ -143,6 +153,28 @@ static void softmax_gives_the_nearest_value(void **unused) {
     }
     print_message("%u comparisons\n", checked);
     assert_true(checked >= 600);
+}
+
+// Equal values, 2^j in a row, whose results lie on a border or a whole number of steps.
+static void softmax_rounds_ties_up_in_every_row(void **unused) {
+    (void)unused;
+    for (unsigned round = 0; round < 64; round++) {
+        uint32_t n = 2u << round % 9, dims[2] = {between(1, 9), n};
+        qrn_softmax_args args = {.axis = 1, .beta = 1};
+        qrn_quant x_quant = {.kind = QRN_QUANT_TENSOR, .scale = 0.125f};
+        qrn_quant y_quant = {.kind = QRN_QUANT_TENSOR, .scale = 2.0f / (float)n};
+        y_quant.scale /= (float)(1u << between(0, 3));
+        y_quant.offset = -(int32_t)between(0, 20);
+        qrn_view x = make(&x_quant, 2, dims, 0), y = make(&y_quant, 2, dims, 0);
+        qrn_view *ins[1] = {&x}, *outs[1] = {&y};
+        qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 1, .n_out = 1};
+        check_rows(&qrn_family_softmax, &k, NULL);
+        int32_t steps = (int32_t)floorf(1 / (float)n / y_quant.scale + 0.5f);
+        for (size_t i = 0; i < qrn_view_count(&y); i++)
+            assert_int_equal(q_at(&y, i), steps - y_quant.offset);
+        free(x.data);
+        free(y.data);
+    }
 }
 
 // Scores with a mask of -10000 among them: 8 bits have a step of some 39 then.
@@ -233,11 +265,45 @@ static void norm_gives_the_nearest_value(void **unused) {
     assert_true(checked >= 400);
 }
 
+// Distances from a mean that is a whole number, in halves and quarters of a step: few results are
+// not on a border.
+static void norm_rounds_ties_up_in_every_row(void **unused) {
+    (void)unused;
+    for (unsigned round = 0; round < 64; round++) {
+        uint32_t dims[2] = {between(1, 5), 2 * between(1, 200)}, n = dims[1];
+        qrn_norm_args args = {.kind = QRN_NORM_CENTER, .n_axes = 1, .axes = {1}};
+        qrn_quant x_quant = {.kind = QRN_QUANT_TENSOR, .scale = round & 1 ? 0.5f : 0.25f};
+        qrn_quant y_quant = {.kind = QRN_QUANT_TENSOR, .scale = 1.0f};
+        y_quant.offset = -(int32_t)between(0, 90);
+        qrn_view x = make(&x_quant, 2, dims, 60), y = make(&y_quant, 2, dims, 0);
+        for (size_t i = 0; i < qrn_view_count(&x); i += 2) { // 90 in the middle
+            int32_t other = 180 - q_at(&x, i);
+            if (x.dtype == QRN_DTYPE_UQ8 || x.dtype == QRN_DTYPE_SQ8)
+                ((uint8_t *)x.data)[i + 1] = (uint8_t)other;
+            else
+                ((uint16_t *)x.data)[i + 1] = (uint16_t)other;
+        }
+        qrn_view *ins[3] = {&x, NULL, NULL}, *outs[1] = {&y};
+        qrn_kcall k = {.args = &args, .in = ins, .out = outs, .n_in = 3, .n_out = 1};
+        check_rows(&qrn_family_norm, &k, NULL);
+        for (size_t i = 0; i < dims[0] * n; i++) {
+            float real = x_quant.scale * (float)(q_at(&x, i) - 90);
+            int32_t want = (int32_t)floorf(real + 0.5f) - y_quant.offset;
+            bool is_signed = y.dtype == QRN_DTYPE_SQ8 || y.dtype == QRN_DTYPE_SQ16;
+            assert_int_equal(q_at(&y, i), want < 0 && !is_signed ? 0 : want);
+        }
+        free(x.data);
+        free(y.data);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(softmax_gives_the_nearest_value, set_up),
+        cmocka_unit_test_setup(softmax_rounds_ties_up_in_every_row, set_up),
         cmocka_unit_test_setup(softmax_of_masked_bytes_has_vector_rows, set_up),
         cmocka_unit_test_setup(norm_gives_the_nearest_value, set_up),
+        cmocka_unit_test_setup(norm_rounds_ties_up_in_every_row, set_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
