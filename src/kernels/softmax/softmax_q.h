@@ -45,15 +45,23 @@ static inline double qrn_softmax_real(const qrn_softmax_row *r, size_t i) {
 // where that is too close to the border between two quantized values as well.
 typedef struct qrn_softmax_exact {
     qrn_softmax_row *r;
-    double sum;
+    double sum;    // of the exponentials; 0: not known yet
     bool measured; // r holds what the definition says
 } qrn_softmax_exact;
 
 // Of rows along the last axis whose largest quantized value, which has the largest real, is `top`.
 static inline qrn_softmax_exact qrn_softmax_exact_of(qrn_softmax_row *r, int32_t top) {
     const qrn_quant *q = r->x->quant;
-    double reals[QRN_IO_RUN], sum = 0;
     r->top = r->beta * ((double)q->scale * ((double)top + ((double)q->offset + (double)q->shift)));
+    return (qrn_softmax_exact){r, 0, false};
+}
+
+static inline double qrn_softmax_exact_power(const qrn_softmax_exact *x, size_t i) {
+    return qrn_exp_f64(qrn_softmax_scaled(x->r, i) - x->r->top);
+}
+
+static inline double qrn_softmax_exact_sum(const qrn_softmax_row *r) {
+    double reals[QRN_IO_RUN], sum = 0;
     for (size_t at = 0, n; at < r->n; at += n) {
         n = r->n - at < QRN_IO_RUN ? r->n - at : QRN_IO_RUN;
         qrn_io_load(r->x, r->at + at, n, reals);
@@ -61,13 +69,15 @@ static inline qrn_softmax_exact qrn_softmax_exact_of(qrn_softmax_row *r, int32_t
         QRN_LANES_SUM(part, reals, n, qrn_exp_f64(r->beta * v - r->top));
         sum += part;
     }
-    return (qrn_softmax_exact){r, sum, false};
+    return sum;
 }
 
 // Element i of the row as a whole number, not clamped.
 static inline float qrn_softmax_exact_at(qrn_softmax_exact *x, const qrn_quant *y, size_t i) {
     qrn_softmax_row *r = x->r;
-    double t = qrn_exp_f64(qrn_softmax_scaled(r, i) - r->top) / x->sum / (double)y->scale + 0.5;
+    if (x->sum == 0)
+        x->sum = qrn_softmax_exact_sum(r);
+    double t = qrn_softmax_exact_power(x, i) / x->sum / (double)y->scale + 0.5;
     if (fabs(t - rint(t)) < 1e-8) {
         if (!x->measured)
             qrn_softmax_measure(r);
