@@ -30,6 +30,9 @@ def test_all_are_listed_with_their_facts():
     (["8650"], {"SM8650"}),
     (["V81"], {"SM8850"}),
     (["sm8550", "sm8450"], {"SM8550", "SM8450"}),
+    (["57"], {"SM8650"}),
+    (["8gen3"], {"SM8650"}),
+    (["snapdragon-x-elite"], {"SC8380XP"}),
 ])
 def test_words_select(words, names):
     got = {r["name"] for r in ok_json("socs", *words, "--json")}

@@ -7,6 +7,7 @@
 #include "device/cost.h"
 #include "tools/quern/output.h"
 #include "tools/quern/report.h"
+#include "tools/quern/soc.h"
 
 #include <string.h>
 #include <strings.h>
@@ -31,13 +32,17 @@ static bool contains(const char *text, const char *word) {
     return false;
 }
 
-// Does the chip match one of the words, or are there none?
+// Does the chip match one of the words, or are there none? What --soc accepts is a word, too:
+// "57" and "8gen3" are part of no name.
 static bool is_wanted(const qrn_soc *s, const qd_chip *fitted, const qt_list *words) {
     char arch[16];
+    uint32_t id;
     snprintf(arch, sizeof arch, "v%u", s->arch);
     for (size_t i = 0; i < words->n; i++)
         if (contains(s->name, words->items[i]) || contains(s->aliases, words->items[i]) ||
-            contains(devices_of(fitted), words->items[i]) || strcasecmp(arch, words->items[i]) == 0)
+            contains(devices_of(fitted), words->items[i]) ||
+            strcasecmp(arch, words->items[i]) == 0 ||
+            (qt_soc_find(words->items[i], &id) && id == s->id))
             return true;
     return words->n == 0;
 }
@@ -134,7 +139,7 @@ const qt_command qt_socs = {
     .about = "Lists the SoCs that --soc accepts: NPU architecture, VTCM, vector and matrix units "
              "(HVX, HMX), cores, fp16 support, the memory bandwidth that fits published latencies "
              "best, and whether 'quern estimate' is calibrated for it ('+ tokens': also for the "
-             "decode rate of language models). WORD filters by name, device or "
+             "decode rate of language models). WORD filters by name, number, device or "
              "architecture.\nQUERN_SOCS names a file with further SoCs.",
     .groups = {{"options", flags}},
     .examples = {{"quern socs", "All of them."},
