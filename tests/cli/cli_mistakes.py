@@ -33,7 +33,8 @@ def folder(tmp_path_factory):
     (d / "cut.onnx").write_bytes(net.read_bytes()[:60])
     (d / "short.raw").write_bytes(b"1234")
     (d / "text.txt").write_text("hello\n")
-    (d / "net.pt").write_bytes(b"PK\3\4" + bytes(50))
+    for name in ("net.pt", "net.pt2"):
+        (d / name).write_bytes(b"PK\3\4" + bytes(50))
     (d / "net.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(50))
     (d / "net.pb").write_bytes(b"\x0a\x10\x0a\1x\x12\x0bPlaceholder")
     (d / "bad.json").write_text('{"a": ')

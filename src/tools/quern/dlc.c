@@ -18,7 +18,8 @@ bool qt_is_dlc(const char *path) {
     const char *dot = strrchr(path, '.');
     if (dot && strcmp(dot, ".dlc") == 0)
         return true;
-    static const char *const others[] = {".onnx", ".bin", ".pte", ".npz", ".pt", ".pth"};
+    static const char *const others[] = {".onnx", ".bin", ".pte", ".npz", ".zip", ".keras",
+                                         ".pt",   ".pt2", ".ptl", ".pth", ".ckpt"};
     for (size_t i = 0; dot && i < sizeof others / sizeof others[0]; i++)
         if (strcmp(dot, others[i]) == 0)
             return false;

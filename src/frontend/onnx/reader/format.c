@@ -26,7 +26,7 @@ static const signature signatures[] = {
     {0, BYTES("GIF8"), "a GIF picture"},
     {8, BYTES("WEBP"), "a WebP picture"},
     {0, BYTES("PK\3\4"),
-     "a zip archive; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
+     "a zip archive; export a PyTorch model (.pt, .pt2, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\2"),
      "a Python pickle; export a PyTorch model (.pt, .pth) with torch.onnx.export"},
     {0, BYTES("\x80\4"),
