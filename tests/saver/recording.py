@@ -32,7 +32,7 @@ def compiled(folder, *flags):
 
 def replayed(program, library, env=None):
     """The bytes of all outputs of a replay, in the order of the calls."""
-    out = program.parent / f"out_{Path(library).stem}"  # the program makes it
+    out = program.parent / "out" / Path(library).stem  # the program makes both
     run(program, "-p", program.parent / "params.bin", "-o", out, library, env=env)
     files = sorted(out.iterdir(), key=lambda p: int(p.name.split("_")[0]))
     return [p.read_bytes() for p in files]
