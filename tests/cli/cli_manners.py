@@ -102,10 +102,14 @@ def test_bash_completes_targets_and_dimensions(tmp_path):
     assert complete("quern", "run", "--backend", "h") == ["htp"]
     assert complete("quern", "compile", "--soc", "SM86") == ["SM8650", "SM8635"]
     assert "SM8650" in complete("quern", "estimate", "-s", "SM")
+    assert complete("quern", "estimate", "--soc", "al") == ["all"]
+    assert complete("quern", "run", "--soc", "al") == []
     net = identity(tmp_path / "id.onnx", T.FLOAT, ["batch", "$(touch taken)", "a b", 3])
     os.environ["PATH"] = f"{os.path.dirname(os.path.abspath(BIN))}:{os.environ['PATH']}"
     assert complete("quern", "run", str(net), "--dim", "") == ["batch="]
     assert not os.path.exists("taken")
+    open_sizes = identity(tmp_path / "open.onnx", T.FLOAT, [1, None, "rows", None])
+    assert complete("quern", "check", str(open_sizes), "-d", "") == ["x.1=", "rows=", "x.3="]
     assert ok("--dims", net, tmp_path / "none.onnx", "--flag", tmp_path).stdout == "batch\n"
 
 

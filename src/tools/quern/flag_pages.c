@@ -182,13 +182,15 @@ static bool is_soc(const qt_flag *f) { return strcmp(f->name, "soc") == 0; }
 static bool is_backend(const qt_flag *f) { return strcmp(f->name, "backend") == 0; }
 static bool is_dim(const qt_flag *f) { return strcmp(f->name, "dim") == 0; }
 
-static void known_values(const qt_flag *f, FILE *to) {
+static void known_values(const qt_command *c, const qt_flag *f, FILE *to) {
     if (is_backend(f)) {
         fputs("cpu htp gpu saver ir", to);
         return;
     }
     for (uint32_t i = 0; qrn_soc_at(i); i++)
         fprintf(to, "%s%s", i ? " " : "", qrn_soc_at(i)->name);
+    if (strcmp(c->name, "estimate") == 0)
+        fputs(" all", to);
 }
 
 static void bash_value(const qt_command *c, const qt_flag *f, FILE *to) {
@@ -204,7 +206,7 @@ static void bash_value(const qt_command *c, const qt_flag *f, FILE *to) {
         fputs("\" -- \"$cur\")); return ;;\n", to);
     } else if (is_soc(f) || is_backend(f)) {
         fputs("COMPREPLY=($(compgen -W \"", to);
-        known_values(f, to);
+        known_values(c, f, to);
         fputs("\" -- \"$cur\")); return ;;\n", to);
     } else if (is_dim(f)) {
         fputs("compopt -o nospace 2>/dev/null; COMPREPLY=($(compgen -S = -W "
@@ -260,7 +262,7 @@ static void zsh_flag(const qt_command *c, const qt_flag *f, FILE *to) {
             fputc(')', to);
         } else if (is_soc(f) || is_backend(f)) {
             fputc('(', to);
-            known_values(f, to);
+            known_values(c, f, to);
             fputc(')', to);
         } else if (is_dim(f)) {
             fputs("_quern_dims", to);
@@ -308,7 +310,7 @@ static void fish_flag(const qt_command *c, const qt_flag *f, FILE *to) {
         fputs("'", to);
     } else if (is_soc(f) || is_backend(f)) {
         fputs(" -x -a '", to);
-        known_values(f, to);
+        known_values(c, f, to);
         fputs("'", to);
     } else if (is_dim(f)) {
         fputs(" -x -a '(quern --dims (commandline -opc) 2>/dev/null)='", to);

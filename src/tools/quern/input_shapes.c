@@ -208,6 +208,18 @@ static bool is_plain(const char *name) {
     return *name && name[strspn(name, letters)] == '\0';
 }
 
+// A name of --dim for dimension d of an input, "" where the shell could not have it.
+static void dim_name(const ox_info *input, uint32_t d, char *out, size_t n_bytes) {
+    const char *symbol = input->symbols[d];
+    out[0] = '\0';
+    if (input->dims[d] >= 0 || !is_plain(symbol ? symbol : input->name))
+        return;
+    if (symbol)
+        snprintf(out, n_bytes, "%s", symbol);
+    else
+        snprintf(out, n_bytes, "%s.%u", input->name, d);
+}
+
 void qt_print_dims(const char *word) {
     size_t n = strlen(word);
     ox_model *m = NULL;
@@ -216,12 +228,15 @@ void qt_print_dims(const char *word) {
         return;
     for (uint32_t i = 0; i < m->graph->n_inputs; i++)
         for (uint32_t d = 0; d < m->graph->inputs[i].rank; d++) {
-            const char *name = m->graph->inputs[i].symbols[d];
-            bool wanted = name && m->graph->inputs[i].dims[d] < 0 && is_plain(name);
+            const ox_info *input = &m->graph->inputs[i];
+            char name[256];
+            dim_name(input, d, name, sizeof name);
+            bool wanted = name[0] && !qt_find_constant(m->graph, input->name);
             for (size_t k = 0; wanted && k < seen.n; k++)
                 wanted = strcmp(seen.items[k], name) != 0;
             if (wanted) {
-                add_name(&seen, name);
+                if (input->symbols[d])
+                    add_name(&seen, input->symbols[d]);
                 qt_print("%s\n", name);
             }
         }
