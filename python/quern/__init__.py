@@ -313,7 +313,7 @@ def compile_model(model: str | os.PathLike[str] | bytes, output: str | os.PathLi
             raise ValueError("the model is a context model already; compile the model that it "
                              "was made from") from None
         if not fresh.exists():
-            raise RuntimeError(f"{path} was not written: the backend took no node of the model")
+            raise RuntimeError(f"{path} was not written: the backend runs no node of the model")
     return path
 
 

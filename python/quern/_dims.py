@@ -70,6 +70,34 @@ def dimension_names(model: str | bytes) -> list[str] | None:
         return None  # ONNX Runtime says what is wrong with it
 
 
+def open_dimensions(model: str) -> list[str] | None:
+    """What --dim can set: the names, and INPUT.AXIS of every dynamic dimension."""
+    names = dimension_names(model)
+    if names is None:
+        return None
+    try:
+        with open(model, "rb") as f, mmap.mmap(f.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return names + list(_axes(data))
+    except (ValueError, IndexError, OSError):
+        return None
+
+
+def _axes(data: mmap.mmap) -> Iterator[str]:
+    spans = [(0, len(data))]
+    for number in _PATH[:2]:
+        spans = [(a, b) for begin, end in spans for n, a, b in _fields(data, begin, end)
+                 if n == number]
+    for begin, end in spans:
+        name = next(_walk(data, begin, end, (1,)), "")
+        dims = [(begin, end)]
+        for number in _PATH[2:6]:
+            dims = [(a, b) for low, high in dims for n, a, b in _fields(data, low, high)
+                    if n == number]
+        for axis, (low, high) in enumerate(dims):
+            if low == high or data[low] != 8:  # field 1, a number: the size is fixed
+                yield f"{name}.{axis}"
+
+
 def check_dims(model: str | bytes, dims: Mapping[str, int]) -> None:
     """A ValueError for a name that no input has, and for what is not a size."""
     for name, size in dims.items():

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
 
 from quern import _cli
-from quern._dims import dimension_names
+from quern._dims import open_dimensions
 from quern._progress import Elapsed
 from quern._report import Bench, Check, Comparison, Estimate, Info, Socs
 from quern._target import target_of
@@ -38,6 +38,14 @@ def _target(model: str, backend: Any, soc: str | int | None) -> str | int | None
     return target_of(model, backend, soc, {}, stacklevel=4) if onnx else soc
 
 
+def _flags(options: Mapping[str, object], **named: object) -> list[str]:
+    """The command's flags. `dim` and `shape` are spelled `dims` and `shapes` here."""
+    for name in ("dim", "shape"):
+        if name in options:
+            raise ValueError(f"unknown argument '{name}'; did you mean '{name}s'?")
+    return _cli.flags(**named, **options)
+
+
 def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = None, *,
           dims: Sizes = None, shapes: Shapes = None, **options: object) -> Check:
     """Lists the nodes that a backend supports, and why it rejects the others (`quern check`).
@@ -46,8 +54,8 @@ def check(model: PathLike, backend: PathLike = "htp", soc: str | int | None = No
     >>> report.ok, report.rejected_nodes
     """
     path = _existing(model)
-    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), dim=dims,
-                       shape=shapes, **options)
+    given = _flags(options, backend=backend, soc=_target(path, backend, soc), dim=dims,
+                   shape=shapes)
     return Check(_cli.report(_program(), "check", [path], given))
 
 
@@ -57,7 +65,7 @@ def estimate(model: PathLike, soc: str | int | None = None, *, precision: str | 
 
     Accepts power, vtcm, hvx_threads and the other flags of the command.
     """
-    given = _cli.flags(soc=soc, precision=precision, dim=dims, shape=shapes, **options)
+    given = _flags(options, soc=soc, precision=precision, dim=dims, shape=shapes)
     return Estimate(_cli.report(_program(), "estimate", [_existing(model)], given))
 
 
@@ -66,8 +74,8 @@ def bench(model: PathLike, backend: PathLike = "cpu", soc: str | int | None = No
           dims: Sizes = None, shapes: Shapes = None, **options: object) -> Bench:
     """Measures how fast a model runs on this machine (`quern bench`), with random inputs."""
     path = _existing(model)
-    given = _cli.flags(backend=backend, soc=_target(path, backend, soc), seconds=seconds, runs=runs,
-                       threads=threads, dim=dims, shape=shapes, **options)
+    given = _flags(options, backend=backend, soc=_target(path, backend, soc), seconds=seconds,
+                   runs=runs, threads=threads, dim=dims, shape=shapes)
     with Elapsed(f"bench {os.path.basename(path)}"):
         return Bench(_cli.report(_program(), "bench", [path], given))
 
@@ -84,8 +92,8 @@ def socs(*words: str) -> Socs:
 
 def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] | None = None,
             backend: PathLike = "htp", soc: str | int | None = None,
-            reference_backend: PathLike = "cpu", dims: Sizes = None, seed: int = 1,
-            **options: object) -> Comparison:
+            reference_backend: PathLike = "cpu", dims: Sizes = None, shapes: Shapes = None,
+            seed: int = 1, **options: object) -> Comparison:
     """Compares two executions layer by layer (`quern compare`); the first is the reference.
 
     Both are folders that `QUERN_DUMP` wrote, or both are models. Models are run with the same
@@ -95,12 +103,12 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
     a, b = _existing(reference), _existing(other)
     if os.path.isdir(a) != os.path.isdir(b):
         raise ValueError(f"compare: {a} and {b}: expected two folders of QUERN_DUMP or two models")
-    given = _cli.flags(**options)
+    given = _flags(options)
     if os.path.isdir(a):
         return Comparison(_cli.report(_program(), "compare", [a, b], given))
     with tempfile.TemporaryDirectory(prefix="quern-compare-") as folder, \
             Elapsed(f"compare {os.path.basename(b)}"):
-        common = [*_save(inputs, Path(folder) / "in"), *_cli.flags(seed=seed)]
+        common = [*_save(inputs, Path(folder) / "in"), *_cli.flags(seed=seed, shape=shapes)]
         sides = ((a, "a", _cli.flags(backend=reference_backend)),
                  (b, "b", _cli.flags(backend=backend, soc=_target(b, backend, soc))))
         sizes = [_dims_of(model, dims, shared=(a, b)) for model in (a, b)]
@@ -120,11 +128,12 @@ def compare(reference: PathLike, other: PathLike, *, inputs: Mapping[str, Any] |
 
 def _dims_of(model: str, dims: Sizes, shared: tuple[str, str]) -> dict[str, int]:
     """Sizes for this model's dynamic dimensions; the other model may have fixed ones."""
-    names = [dimension_names(one) for one in shared]
+    names = [open_dimensions(one) for one in shared]
     for name in dims or {}:
         if all(known is not None and name not in known for known in names):
-            raise unknown("dimension", name, [n for known in names for n in known or ()])
-    own = dimension_names(model)
+            legal = dict.fromkeys(n for known in names for n in known or ())
+            raise unknown("dimension", name, legal)
+    own = open_dimensions(model)
     return {name: size for name, size in (dims or {}).items() if own is None or name in own}
 
 

@@ -327,7 +327,7 @@ def test_a_model_is_compiled_once_and_loaded(quern, tmp_path, embed):
 
 @pytest.mark.provider
 def test_a_model_of_which_nothing_is_compiled_is_told(quern, tmp_path):
-    with pytest.raises(RuntimeError, match="was not written: the backend took no node"):
+    with pytest.raises(RuntimeError, match="was not written: the backend runs no node"):
         quern.compile_model(quern.sample() / "digits.onnx", tmp_path / "x.onnx", soc="SM8650")
     with pytest.raises(FileNotFoundError, match="nowhere: there is no such folder"):
         quern.compile_model(quern.sample() / "digits.onnx", tmp_path / "nowhere" / "x.onnx")

@@ -88,6 +88,9 @@ def test_shapes_fix_dynamic_inputs(quern, digits):
     assert report.ok
     with pytest.raises(ValueError, match="no dimension 'M'; expected one of N"):
         quern.compare(digits / "digits.onnx", digits / "digits.onnx", dims={"M": 1}, soc="SM8650")
+    for sizes in ({"shapes": {"image": [2, 1, 8, 8]}}, {"dims": {"image.0": 2}}):
+        same = quern.compare(digits / "digits.onnx", digits / "digits.onnx", backend="cpu", **sizes)
+        assert len(same) > 5 and same.worst is None
 
 
 def test_hints_about_dynamic_shapes_are_arguments_of_python(quern, digits):
@@ -132,6 +135,9 @@ def test_pandas_is_asked_for_in_words(quern, digits, monkeypatch):
     (lambda q, d: q.check(d / "digits.onnx", "cpu", dims={"M": 1}), Exception, "M"),
     (lambda q, d: q.bench(d / "digits.onnx", sekonds=1), ValueError, "unknown argument 'sekonds'; "
      "did you mean 'seconds'?"),
+    (lambda q, d: q.check(d / "digits.onnx", shape={"image": [1, 1, 8, 8]}, soc="SM8650"),
+     ValueError, "unknown argument 'shape'; did you mean 'shapes'?"),
+    (lambda q, d: q.estimate(d / "digits.onnx", dim=ONE), ValueError, "did you mean 'dims'?"),
     (lambda q, d: q.check(d / "digits.onnx", soc="SM8651"), ValueError,
      "soc='SM8651': unknown SoC; did you mean 'SM8650'?"),
     (lambda q, d: q.check(d / "digits.onnx", "cpu", dims={"N": 0}), ValueError, 'dims={"N": 0}: '),
