@@ -29,18 +29,19 @@ typedef struct ae_options {
 static const qt_flag flags[] = {
     {"model", 0, QT_FILE, "FILE", AT(model), NULL, "float ONNX model"},
     {"preproc_file", 0, QT_FILE, "FILE", AT(inputs), NULL,
-     "raw files, one set of inputs a line; they calibrate and are compared"},
-    {"backend", 0, QT_CHOICE, "NAME", AT(backend), "cpu|htp", "what runs quantized models (htp)"},
+     "list of raw files, with one set of inputs per line, for calibration and comparison"},
+    {"backend", 0, QT_CHOICE, "NAME", AT(backend), "cpu|htp",
+     "backend that runs the quantized models (htp)"},
     {"target_arch", 0, QT_CHOICE, "NAME", AT(target_arch), "x86_64-linux-clang",
-     "machine that runs them: this one"},
+     "machine that runs them (this one)"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC of the HTP (SM8650; Quern's own)"},
     {"comparator", 0, QT_TEXT, "NAME[,PARAM,VALUE]..", AT(comparator), NULL,
      "a verifier of qnn-accuracy-debugger (SQNR)"},
-    {"tol_thresh", 0, QT_NUMBER, "X", AT(threshold), NULL, "its threshold"},
+    {"tol_thresh", 0, QT_NUMBER, "X", AT(threshold), NULL, "threshold of the comparator"},
     {"act_bw", 0, QT_CHOICE, "N", AT(act_bits), "8|16", "bits of activations (8)"},
     {"weights_bw", 0, QT_CHOICE, "N", AT(weight_bits), "4|8|16", "bits of weights (8)"},
-    {"bias_bw", 0, QT_CHOICE, "N", AT(bias_bits), "8|32", "32; 8 is rejected"},
-    {"work_dir", 0, QT_DIR, "DIR", AT(work_dir), NULL, "where files go (qacc_temp)"},
+    {"bias_bw", 0, QT_CHOICE, "N", AT(bias_bits), "8|32", "bits of biases (32); 8 is rejected"},
+    {"work_dir", 0, QT_DIR, "DIR", AT(work_dir), NULL, "folder of the results (qacc_temp)"},
     {"config", 0, QT_FILE, "FILE", AT(config), NULL,
      "rejected: the format of its data sets is not published"},
     QS_COMMON_FLAGS(ae_options),
@@ -273,9 +274,9 @@ static const qt_command command = {
     .summary = "rank ways to quantize a model by the accuracy that they keep",
     .args = "-model FILE -preproc_file FILE [OPTIONS]",
     .alone = true,
-    .about = "Quantizes a float model with ranges by minimum and maximum (tf), by the least error "
-             "(enhanced) and by percentile, runs each on a backend, and ranks them by how near "
-             "the outputs are to those of the model in float32.\n"
+    .about = "Quantizes a float model with ranges by minimum and maximum (tf), by the smallest "
+             "error (enhanced) and by percentile, runs each on a backend, and ranks them by the "
+             "accuracy of their outputs, compared with the model in float32.\n"
              "Flags may have one dash.",
     .groups = {{"options", flags}},
     .examples = {{"qairt-accuracy-evaluator -model net.onnx -preproc_file list.txt -act_bw 8",

@@ -31,10 +31,10 @@ static const qt_flag flags[] = {
      "binary to write, in --output_dir unless it is an absolute path; .bin is added; without it "
      "nothing is written"},
     {"model_prefix", 0, QT_TEXT, "NAME", AT(model_prefix), NULL,
-     "of the functions in a model library (QnnModel)"},
+     "prefix of the functions in a model library (QnnModel)"},
     {"dlc_path", 0, QT_TEXT, "FILE[,FILE]", AT(dlc_path), NULL,
      "DLC files, with --model libQnnModelDlc.so"},
-    {"output_dir", 0, QT_DIR, "DIR", AT(output_dir), NULL, "where files go (./output)"},
+    {"output_dir", 0, QT_DIR, "DIR", AT(output_dir), NULL, "folder of the results (./output)"},
     {"op_packages", 0, QT_TEXT, "PATH:PROVIDER[:TARGET],..", AT(op_packages), NULL,
      "op packages to register"},
     {"enable_intermediate_outputs", 0, QT_BOOL, NULL, AT(all_outputs), NULL,

@@ -20,9 +20,10 @@ typedef struct generator_options {
 
 static const qt_flag flags[] = {
     {"config_path", 'p', QT_LIST, "FILE", AT(configs), NULL,
-     "XML definitions of ops; may be given again. Equal package names become one package"},
+     "XML definitions of ops; repeat it for more files. Files with the same package name are "
+     "merged"},
     {"output_path", 'o', QT_DIR, "DIR", AT(output), NULL,
-     "where packages are written, each into a folder of its name; the current one by default"},
+     "folder in which each package gets a folder with its name (the current folder)"},
     {"force-generation", 'f', QT_BOOL, NULL, AT(force), NULL, "replace existing packages"},
     {"debug", 0, QT_BOOL, NULL, AT(debug), NULL, "list the files that are written"},
     {"gen_cmakelists", 0, QT_BOOL, NULL, AT(cmake), NULL,

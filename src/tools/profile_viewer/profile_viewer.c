@@ -20,11 +20,11 @@ typedef struct viewer_options {
 
 static const qt_flag flags[] = {
     {"input_log", 0, QT_FILE, "FILE[,FILE]", AT(input_log), NULL, "logs to read"},
-    {"output", 0, QT_FILE, "FILE", AT(output), NULL, "what the reader makes of them"},
+    {"output", 0, QT_FILE, "FILE", AT(output), NULL, "file that the reader writes"},
     {"reader", 0, QT_TEXT, "LIBRARY", AT(reader), NULL,
      "HtpProfilingReader, GpuProfilingReader, ChrometraceProfilingReader, JsonProfilingReader or "
      "optrace in its name"},
-    {"schematic", 0, QT_FILE, "FILE", AT(schematic), NULL, "of the graph (optrace)"},
+    {"schematic", 0, QT_FILE, "FILE", AT(schematic), NULL, "schematic of the graph (optrace)"},
     {"gzip", 0, QT_BOOL, NULL, AT(gzip), NULL, "compress a trace"},
     {"extract_opaque_objects", 0, QT_BOOL, NULL, AT(extract), NULL,
      "write opaque objects to files in the current folder"},
@@ -33,9 +33,10 @@ static const qt_flag flags[] = {
     {"config", 0, QT_FILE, "FILE", AT(config), NULL, "features to write, as JSON (optrace)"},
     {"zoom_start", 0, QT_TEXT, "NODE", AT(zoom_start), NULL,
      "first node of the part to look at (optrace)"},
-    {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL, "its last node"},
+    {"zoom_end", 0, QT_TEXT, "NODE", AT(zoom_end), NULL,
+     "last node of the part to look at (optrace)"},
     {"dlc", 0, QT_FILE, "FILE", AT(dlc), NULL,
-     "DLC file of the model: names and types of its nodes stand behind those of ops"},
+     "DLC file of the model: names and types of its nodes are added to those of ops"},
     {"version", 0, QT_BOOL, NULL, AT(version), NULL, "print the version"},
     {0},
 };
@@ -185,8 +186,9 @@ static const qt_command viewer = {
     .name = "qnn-profile-viewer",
     .args = "--input_log FILE [--output FILE] [--reader LIBRARY]",
     .alone = true,
-    .about = "Prints profile logs that the System library of Quern wrote: every event on average, "
-             "its least and its most; with --output also as a table (CSV).\n",
+    .about =
+        "Prints profile logs that the System library of Quern wrote: mean, minimum and maximum "
+        "of every event; with --output also as a table (CSV).\n",
     .groups = {{"options", flags}},
     .examples = {{"qnn-profile-viewer --input_log net_qnn.log --output net.csv", NULL},
                  {"qnn-profile-viewer --reader optrace --input_log net_qnn.log --schematic "

@@ -58,14 +58,14 @@ const qt_flag qv_io_flags[] = {
     {"config", 0, QT_FILE, "FILE", AT(config), NULL,
      "YAML about inputs and outputs; also --io_config"},
     {"dump_config_template", 0, QT_FILE, "FILE", AT(template), NULL,
-     "write such a file and end; also --dump_io_config_template"},
+     "write a template of such a file and exit; also --dump_io_config_template"},
     {0},
 };
 
 const qt_flag qv_result_flags[] = {
     {"float_bitwidth", 0, QT_CHOICE, "N", AT(float_bits), "32|16", "bits of floats (32)"},
     {"float_bias_bitwidth", 0, QT_CHOICE, "N", AT(bias_bits), "0|16|32",
-     "of biases; 0: those of --float_bitwidth"},
+     "bits of biases; 0: those of --float_bitwidth"},
     {"quantization_overrides", 'q', QT_FILE, "FILE", AT(overrides), NULL,
      "JSON with encodings, kept in the DLC for qairt-quantizer"},
     {"export_format", 0, QT_CHOICE, "FORM", AT(export_format), "DLC_DEFAULT|DLC_STRIP_QUANT",

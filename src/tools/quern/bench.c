@@ -31,7 +31,8 @@ static const qt_flag measure_flags[] = {
     {"streams", 0, QT_COUNT1, "N", AT(streams), NULL,
      "run N inferences in parallel to measure throughput"},
     {"throughput", 0, QT_BOOL, NULL, AT(by_streams), NULL,
-     "throughput and latency with 1, 2, 4, ... parallel streams, up to --streams or the CPUs"},
+     "throughput and latency with 1, 2, 4, ... parallel streams, up to --streams (default: "
+     "the CPUs)"},
     {"resident", 0, QT_BOOL, NULL, AT(resident), NULL,
      "keep inputs and outputs in GPU memory, to measure without copies"},
     {"nodes", 0, QT_COUNT1, "N", AT(nodes), NULL, "list the N slowest nodes as well"},

@@ -36,7 +36,7 @@ static const qt_flag flags[] = {
     {"state-bits", 0, QT_COUNT, "N", AT(state_bits), NULL,
      "bits of KV caches (past_X, new_X): 8 (default) or, with a16, 16"},
     {"repair", 0, QT_TEXT, "LIST", AT(repair), NULL,
-     "auto (default), none, or a list (docs/quantize.md)"},
+     "repairs of the model: auto (default), none, or a list (docs/quantize.md)"},
     {"soc", 0, QT_TEXT, "SOC", AT(soc), NULL, "target SoC for the check (default SM8650)"},
     {"no-check", 0, QT_BOOL, NULL, AT(no_check), NULL, "do not run the result on the modelled HTP"},
     {"threads", 't', QT_COUNT, "N", AT(threads), NULL,

@@ -48,7 +48,7 @@ static const qt_flag htp_flags[] = {
     {"vtcm-mb", 0, QT_COUNT1, "N", AT(vtcm_mb), NULL,
      "VTCM to use, in MB (default: 4, or all if the SoC has less)"},
     {"opt-level", 'O', QT_COUNT1, "N", AT(level), NULL,
-     "1, 2 (default) or 3; stored and reported, all levels compile the same graph"},
+     "1, 2 (default) or 3; only stored and reported: all levels compile the same graph"},
     {"hvx-threads", 0, QT_COUNT1, "N", AT(hvx_threads), NULL, "vector threads"},
     {"cores", 0, QT_COUNT1, "N", AT(cores), NULL,
      "number of NPU cores (default 1; 'quern socs' lists them)"},

@@ -31,7 +31,8 @@ typedef struct estimate_options {
 static const qt_flag flags[] = {
     {"soc", 's', QT_TEXT, "SOC", AT(soc), NULL,
      "target SoC or device, e.g. SM8650 or 57, or all (default " QT_DEFAULT_SOC ")"},
-    {"arch", 0, QT_COUNT, "N", AT(arch), NULL, "use a SoC of this architecture instead"},
+    {"arch", 0, QT_COUNT, "N", AT(arch), NULL,
+     "instead of --soc: a SoC of this architecture, e.g. 75"},
     {"precision", 'p', QT_CHOICE, "P", AT(precision), "fp16|a8w8|a16w8",
      "precision (default: all three, or that of a quantized model)"},
     {"power", 0, QT_CHOICE, "P", AT(power), QT_POWERS, "power profile (default burst)"},
@@ -45,7 +46,7 @@ static const qt_flag flags[] = {
      "write an HTML report: timeline, roofline, advice"},
     {"json", 0, QT_BOOL, NULL, AT(json), NULL, "print the report as JSON"},
     {"allow-fp16", 0, QT_BOOL, NULL, AT(allow_fp16), NULL,
-     "estimate ops without a 16-bit form in fp16, with a warning"},
+     "estimate ops that have no 16-bit integer form in fp16, with a warning"},
     QT_DIM_FLAG(estimate_options, in),
     {0},
 };

@@ -47,7 +47,8 @@ typedef struct qt_calibration_options {
          "write the calibration statistics instead of a model"},                                   \
     {                                                                                              \
         "merge", 0, QT_LIST, "STATE", offsetof(type, field.merged), NULL,                          \
-            "use the statistics of such files, also in addition to samples"                        \
+            "use the statistics in this file of --calibrate-only; repeat it for more files, "      \
+            "and add samples if you like"                                                          \
     }
 
 typedef struct qt_calibration {

@@ -54,7 +54,7 @@ typedef struct qt_mixed_options {
          "CMD",                                                                                    \
          offsetof(type, field.command),                                                            \
          NULL,                                                                                     \
-         "prints the score of a model, whose path replaces {model}"},                              \
+         "command that prints the score of a model; {model} is its path"},                         \
         {"min-score",                                                                              \
          0,                                                                                        \
          QT_NUMBER,                                                                                \
@@ -71,7 +71,7 @@ typedef struct qt_mixed_options {
          "number of samples to evaluate layers with (default 4)"},                                 \
     {                                                                                              \
         "front", 0, QT_FILE, "FILE", offsetof(type, field.front), NULL,                            \
-            "write all points and layers; .html: a page, otherwise JSON"                           \
+            "write all candidates and layers; .html: a page, otherwise JSON"                       \
     }
 
 typedef struct qt_mixed_task {
