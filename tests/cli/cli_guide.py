@@ -36,7 +36,7 @@ def test_the_commands_of_the_guide(tmp_path):
     db = {w[0]: float(w[2]) for w in map(str.split, p.stdout.splitlines())
           if len(w) > 5 and w[0] in ("r1_q", "r2_q")}
     assert db["r1_q"] > 35 and db["r2_q"] < 3
-    assert "equalize: channels behind 1 layer " in p.stdout
+    assert "equalize: channels after 1 layer " in p.stdout
     assert (tmp_path / "report.html").read_text().startswith("<!DOCTYPE html>")
     assert accuracy(tmp_path / "uneven.onnx") == 1
     assert accuracy(tmp_path / "broken.onnx") < 0.5 and accuracy(tmp_path / "repaired.onnx") > 0.98

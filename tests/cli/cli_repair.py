@@ -115,7 +115,7 @@ def test_folding_leaves_layers_alone_and_computes_the_same(tmp_path):
     found = kinds(tmp_path / "f.onnx")
     assert "BatchNormalization" not in found and "Mul" not in found and found.count("Add") == 1
     assert found.count("HardSwish") == 1 and found.count("Sub") == 2  # behind a Relu, before a Gemm
-    assert "fold: 4 batch norms" in text and "1 hard swishes" in text
+    assert "fold: 4 batch norms" in text and "1 hard swish\n" in text
     for x in data:
         want = run(net, x)
         np.testing.assert_allclose(
@@ -169,7 +169,7 @@ def wide(path):
 
 def test_equalization_computes_the_same_and_gives_channels_their_bits(tmp_path):
     net, data = wide(tmp_path / "net.onnx")
-    assert "equalize: channels behind 3 layers" in quantize(
+    assert "equalize: channels after 3 layers" in quantize(
         net, tmp_path / "f.onnx", "float", "cle"
     )
     quantize(net, tmp_path / "cle.onnx", "a8w8", "cle")
@@ -209,7 +209,7 @@ def test_high_biases_go_into_the_next_layer(tmp_path):
     n = Net([1, 4, 6, 6], 7)
     x = n.op("Relu", n.op("Conv", "x", n.random(8, 4, 1, 1), np.full(8, 30.0)))
     net, data = n.save(tmp_path / "net.onnx", n.op("Conv", x, n.random(5, 8, 1, 1)))
-    assert "absorb: high biases of 1 layers" in quantize(
+    assert "absorb: high biases of 1 layer\n" in quantize(
         net, tmp_path / "f.onnx", "float", "absorb"
     )
     for x in data:  # samples that were seen: nothing is below what was absorbed

@@ -73,29 +73,32 @@ int qt_repair_equalize(const char *path, uint32_t repairs, const qz_scheme *sche
     return code;
 }
 
+static const char *plural(uint32_t n) { return n == 1 ? "" : "s"; }
+
 void qt_report_repairs(const qt_repaired *r, const qz_written *w) {
     const qz_epsilons *s = &r->epsilons;
     const qz_folded *f = &r->folded;
     const qz_equalized *e = &r->equalized;
     uint32_t places = e->n_layers + e->n_norms;
     if (s->n_raised || s->n_logs)
-        qt_print("  epsilon: float16 does not hold constants of %g: %u raised to %g, %u Logs end "
-                 "there\n",
-                 s->smallest, s->n_raised, 0x1p-24, s->n_logs);
+        qt_print("  epsilon: constants of %g are too small for float16: %u raised to %g, %u "
+                 "Log%s limited to match\n",
+                 s->smallest, s->n_raised, 0x1p-24, s->n_logs, plural(s->n_logs));
     if (f->n_moved)
-        qt_print("  fold: Transposes inside of %u layer norms\n", f->n_moved);
+        qt_print("  fold: Transposes inside %u layer norm%s\n", f->n_moved, plural(f->n_moved));
     if (f->n_norms || f->n_factors || f->n_swishes)
-        qt_print("  fold: %u batch norms, %u factors and terms, %u hard swishes\n", f->n_norms,
-                 f->n_factors, f->n_swishes);
+        qt_print("  fold: %u batch norm%s, %u constant factor%s or term%s, %u hard swish%s\n",
+                 f->n_norms, plural(f->n_norms), f->n_factors, plural(f->n_factors),
+                 plural(f->n_factors), f->n_swishes, f->n_swishes == 1 ? "" : "es");
     if (places)
-        qt_print("  equalize: channels behind %u layer%s and %u norm%s, %.1f dB each expected\n",
-                 e->n_layers, e->n_layers == 1 ? "" : "s", e->n_norms, e->n_norms == 1 ? "" : "s",
-                 e->gain_db / places);
+        qt_print(
+            "  equalize: channels after %u layer%s and %u norm%s, expected gain %.1f dB each\n",
+            e->n_layers, plural(e->n_layers), e->n_norms, plural(e->n_norms), e->gain_db / places);
     if (e->n_absorbed)
-        qt_print("  absorb: high biases of %u layers\n", e->n_absorbed);
+        qt_print("  absorb: high biases of %u layer%s\n", e->n_absorbed, plural(e->n_absorbed));
     if (w->n_adapted)
-        qt_print("  adaround: %u weights, results %.1f dB nearer each\n", w->n_adapted,
-                 w->gain_db / w->n_adapted);
+        qt_print("  adaround: %u weight%s, results %.1f dB more accurate on average\n",
+                 w->n_adapted, plural(w->n_adapted), w->gain_db / w->n_adapted);
     if (w->n_corrected)
-        qt_print("  bias: %u corrected\n", w->n_corrected);
+        qt_print("  bias: %u bias%s corrected\n", w->n_corrected, w->n_corrected == 1 ? "" : "es");
 }
