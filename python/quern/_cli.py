@@ -46,6 +46,12 @@ def _as_python(text: str) -> str:
         return "dims={" + ", ".join(f'"{name}": SIZE' for name in names) + "}"
 
     text = re.sub(r"--dim \S+=SIZE(?: --dim \S+=SIZE)*(?=[\s;,.]|$)", dims, text)
+    def places(found: re.Match[str]) -> str:
+        names = re.findall(r"(\S+)=SIZE", found[0])
+        return "use dims={" + ", ".join(f'"{name}": SIZE' for name in names) + "} or shapes="
+
+    text = text.replace(", or give a .npy file", "")
+    text = re.sub(r"use (?:\S+=SIZE,? )+or --shape", places, text)
     text = re.sub(r"--dim '(\S+)=(\S+)'", r'dims={"\1": \2}', text)
     text = re.sub(r"--shape '?([^\s=']+)=([\dN]+(?:,[\dN.]+)*)'?",
                   lambda found: f'shapes={{"{found[1]}": ({found[2].replace(",", ", ")})}}', text)

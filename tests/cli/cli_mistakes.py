@@ -23,6 +23,7 @@ def folder(tmp_path_factory):
     net = add_relu(d / "net.onnx")
     one("two.onnx", "Add", {"a": (T.FLOAT, [2]), "b": (T.FLOAT, [2])})
     one("dyn.onnx", "Relu", {"x": (T.FLOAT, ["batch", 3])})
+    one("open.onnx", "Relu", {"x": (T.FLOAT, [None, 3, None])})
     one("odd.onnx", "Nothing", {"x": (T.FLOAT, [1, 3])}, domain="my.ops")
     one("words.onnx", "Identity", {"x": (T.STRING, [2])})
     for name, array in (("x", np.zeros((2, 3), np.float32)), ("pair", np.zeros(2, np.float32)),

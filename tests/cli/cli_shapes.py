@@ -81,7 +81,8 @@ def test_every_command_has_the_flag(tmp_path):
     (["--shape", "x=99999999999,3,6,5"], "at least 1"),
     (["--shape", "x=" + "2," * 40 + "2"], "N,N"),
     (["--dim", "x.1=4"], "dimension 1 of input 'x' is 3, found 4"),
-    (["--dim", "x.9=4"], "input 'x' has 4 dimensions"), (["--dim", "x.=4"], "INPUT.AXIS=N"),
+    (["--dim", "x.9=4"], "input 'x' has 4 dimensions"),
+    (["--dim", "x.=4"], "use x.0=SIZE, x.2=SIZE"),
     (["--dim", "x.18446744073709551617=4"], "input 'x' has 4 dimensions")])
 def test_what_does_not_fit_is_named(tmp_path, flag, says):
     net = conv(tmp_path / "net.onnx", (None, 3, None, None))

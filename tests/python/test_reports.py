@@ -100,6 +100,16 @@ def test_hints_about_dynamic_shapes_are_arguments_of_python(quern, digits):
         quern.estimate(digits / "digits.onnx")
 
 
+@pytest.mark.parametrize("said, words", [
+    ("--dim 'h=8': the dynamic dimensions have no names; use x.2=SIZE, x.3=SIZE or --shape",
+     'dims={"h": 8}: the dynamic dimensions have no names; use dims={"x.2": SIZE, "x.3": SIZE} '
+     'or shapes='),
+    ("set it with --shape x=1,N, or give a .npy file", 'set it with shapes={"x": (1, N)}')])
+def test_messages_about_unnamed_dimensions_are_arguments_of_python(quern, said, words):
+    from quern import _cli
+    assert _cli._as_python(said) == words
+
+
 def test_compare_rejects_a_folder_and_a_model(quern, digits):
     with pytest.raises(ValueError, match="two folders of QUERN_DUMP or two models"):
         quern.compare(digits, digits / "digits.onnx")

@@ -66,8 +66,7 @@ static int unknown(const char *flag, const char *given, const char *what, const 
         for (size_t i = 0; i < list->n && n < sizeof all - 80; i++)
             n +=
                 (size_t)snprintf(all + n, sizeof all - n, "%s%.60s", i ? ", " : "", list->items[i]);
-        qt_error("--%s '%s': no %s%s%s", flag, given, what,
-                 list->n ? "; expected " : " with a name; use INPUT.AXIS=N, or --shape", all);
+        qt_error("--%s '%s': no %s%s%s", flag, given, what, list->n ? "; expected " : "", all);
     }
     return QT_EXIT_USAGE;
 }
@@ -82,6 +81,20 @@ static bool is_open(const ox_model *m) {
             return true;
     }
     return false;
+}
+
+// The dimensions have no names, only places: "use x.2=SIZE, x.3=SIZE or --shape".
+static int unnamed_dims(const ox_model *m, const char *text) {
+    char all[256] = "";
+    size_t n = 0;
+    for (uint32_t i = 0; i < m->graph->n_inputs; i++)
+        for (uint32_t d = 0; d < m->graph->inputs[i].rank && n < sizeof all - 80; d++)
+            if (m->graph->inputs[i].dims[d] < 0)
+                n += (size_t)snprintf(all + n, sizeof all - n, "%s%.50s.%u=SIZE", n ? ", " : "",
+                                      m->graph->inputs[i].name, d);
+    qt_error("--dim '%s': the dynamic dimensions have no names; use %s%s--shape", text, all,
+             n ? " or " : "");
+    return QT_EXIT_USAGE;
 }
 
 // A name that no dimension has: what else it may be.
@@ -100,6 +113,8 @@ static int unknown_dim(const ox_model *m, const char *text, const char *name) {
                  m->graph->inputs[input].rank == 1 ? "" : "s");
     else if (!is_open(m))
         qt_error("--dim '%s': the model has no dynamic dimension; leave out --dim", text);
+    else if (list.n == 0)
+        return unnamed_dims(m, text);
     else
         return unknown("dim", name, "input has such a dimension", &list);
     return QT_EXIT_USAGE;
