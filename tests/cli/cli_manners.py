@@ -211,6 +211,12 @@ def test_trials_are_no_errors_of_the_log(tmp_path):
     assert " ERROR " not in log.read_text()
 
 
+@pytest.mark.parametrize("command", ["info", "doctor"])
+def test_what_libraries_are_asked_is_no_error_in_a_log(tmp_path, command):
+    quern(command, env={"QUERN_LOG": str(tmp_path / "log")})
+    assert " ERROR " not in (tmp_path / "log").read_text()
+
+
 def test_precisions_may_be_spelled_both_ways(tmp_path):
     net = add_relu(tmp_path / "n.onnx")
     for word in ("w8a16", "A16W8", "a16w8"):

@@ -89,7 +89,7 @@ static void read_library(qt_library *l) {
     if (c->backend && c->qnn.backendGetSupportedOperations)
         (void)qc_check(c, c->qnn.backendGetSupportedOperations(c->backend, &l->n_ops, &ops),
                        "backendGetSupportedOperations");
-    if (c->backend)
+    if (c->backend && strcmp(l->name, "cpu") != 0) // which has none, and would log an error
         read_devices(c, l);
     qc_close(c);
 }
