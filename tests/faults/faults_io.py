@@ -110,13 +110,16 @@ def test_a_full_disk_is_an_error(scene, tmp_path):
     if not mount_tmpfs(disk, "4k"):
         pytest.skip("a small disk cannot be mounted here")
     try:
-        (disk / "n.bin").write_bytes(b"old")
-        for command in ("quern compile net.onnx -b htp --soc SM8650 -o", "quern estimate net.onnx "
-                        "--soc SM8650 -p fp16 --html", "quern wrap net.bin --embed -o"):
-            p = start(Command(f"{command} {disk}/n.bin"), scene)
+        for command in ("quern compile net.onnx -b htp --soc SM8650 -o n.bin",
+                        "quern estimate net.onnx --soc SM8650 -p fp16 --html n.html",
+                        "quern wrap net.bin --embed -o n.onnx"):
+            words, name = command.rsplit(" ", 1)
+            (disk / name).write_bytes(b"old")
+            p = start(Command(f"{words} {disk}/{name}"), scene)
             assert p.returncode == 1 and b"No space left" in p.stderr, (command, p.stderr)
-            assert [f.name for f in disk.iterdir()] == ["n.bin"]
-            assert (disk / "n.bin").read_bytes() == b"old"
+            assert [f.name for f in disk.iterdir()] == [name]
+            assert (disk / name).read_bytes() == b"old"
+            (disk / name).unlink()
     finally:
         subprocess.run(["umount", disk], check=True)
 

@@ -69,7 +69,8 @@ def texts():
     yield "conversion", "plain", json.dumps({
         "command": "qairt-converter", "version": "1", "copyright": "c", "no_source": "why",
         "types": [{"name": "x", "type": 2, "scaled": True, "scale": 0.5, "offset": -1}]}).encode()
-    yield "list", "plain", b"#first\n%out1 out2\na:=x.raw b:=y.npy\nx.raw y.raw\r\n"
+    yield "list", "plain", (b"#first\n%out1 out2\na:=/dev/null b:=/dev/null\n"  # files must exist
+                            b"/dev/null /dev/zero\r\n")
     yield "lines", "plain", b"in_0.raw in_1.raw\r\n1, 3, 8\n\n4,5\n"
     yield "socs", "plain", (b"# a comment\n9000\tSMX\talias1 alias2\t75\t8\t4\t1\t1\t1\t1\t0\t0\n"
                             b"57\tSM8650\t-\t75\t8\t4\t1\t1\t1\t1\t1\t1\r\n")
