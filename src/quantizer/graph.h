@@ -36,6 +36,7 @@ typedef struct qz_value {
     bool symmetric;    // the middle of the range must be 0
     bool fixed;        // low and high are given by the op that makes it
     bool open;         // ... and high is one step beyond the range
+    bool aligned;      // a constant that is added to it is a whole number of its steps
     double low, high;  // chosen range; of the first of those that share
     unsigned set_bits; // fixed for this value (override.h), 0: the scheme's
     bool narrow;       // a state of 8 bits: made in 16 bits, then rounded

@@ -458,6 +458,7 @@ qrn_status qz_plan_encodings(qz_graph *g, const qz_scheme *scheme) {
         if (!v->like && can_share(v))
             choose_encoding(g, v, scheme);
     }
+    qz_align_sums(g, scheme);
     if (scheme->float_below_db > 0)
         choose_floats(g, scheme);
     for (uint32_t i = 0; i < g->n_values; i++) // the first of a group keeps its own until the end

@@ -53,6 +53,10 @@ qz_enc qz_encode(const qz_value *v, unsigned bits, bool symmetric);
 void qz_useful_range(const qz_graph *g, const qz_value *v, unsigned bits, double *low,
                      double *high);
 
+// Makes sums of values and one constant number exact where that has the smaller error. After all
+// encodings were chosen, before they are copied to the values that share them.
+void qz_align_sums(qz_graph *g, const qz_scheme *scheme);
+
 // How input i of a node is held, if it is constant.
 typedef enum qz_role {
     QZ_ROLE_FLOAT,  // a parameter that stays float
