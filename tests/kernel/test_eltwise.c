@@ -185,7 +185,8 @@ static void binary_rows_give_the_bits_of_the_reference(void **unused) {
     unsigned checked = 0;
     for (unsigned round = 0; round < 600; round++) {
         qrn_binary_args args = {between(QRN_BINARY_ADD, QRN_BINARY_PRELU)};
-        uint32_t dims[4], a_dims[4], b_dims[4], rank = random_shape(dims, 90);
+        uint32_t dims[4], a_dims[4], b_dims[4]; // some rows are longer than a buffer
+        uint32_t rank = random_shape(dims, round % 8 ? 90 : 1500);
         uint32_t a_rank = rank, b_rank = broadcast_shape(dims, rank, b_dims);
         memcpy(a_dims, dims, sizeof dims);
         qrn_domain domain =

@@ -15,6 +15,7 @@ typedef enum feed_kind {
     DENSE,  // element i of the output meets element i
     LONG,   // a row that repeats, used where it lies
     TILED,  // a row that repeats, several times in the buffer
+    SAME,   // one element for each long row of the output: the buffer is filled once for a row
     SPREAD, // anything else: laid out in the buffer, block by block
 } feed_kind;
 
@@ -25,7 +26,8 @@ typedef struct feed {
     size_t period; // LONG, TILED: elements of the row
     size_t origin; // TILED: element of the output that the buffer begins with
     size_t whole;  // TILED: elements in the buffer, a multiple of the period
-    qrn_walk walk; // SPREAD
+    size_t row;    // SAME: whose element fills the buffer
+    qrn_walk walk; // SAME, SPREAD
     _Alignas(64) char buffer[BUFFER_BYTES];
 } feed;
 
@@ -96,14 +98,23 @@ static void open_feed(feed *f, const qrn_view *out, qrn_view *x, size_t begin, s
     if (f->period == qrn_view_count(out)) {
         f->kind = DENSE;
     } else if (!qrn_block_repeats(x, out)) {
-        f->kind = SPREAD;
         qrn_walk_broadcast(&f->walk, out, &x, 1);
+        bool same = qrn_walk_step(&f->walk, 0) == 0 && qrn_walk_row(&f->walk) >= BLOCK;
+        f->kind = same ? SAME : SPREAD;
+        f->row = SIZE_MAX;
     } else if (f->period * f->elem >= LONG_ROW_BYTES) {
         f->kind = LONG;
     } else {
         f->kind = TILED;
         tile(f, begin, end - begin);
     }
+}
+
+static void fill_row(feed *f, size_t row) {
+    if (row != f->row)
+        fill(f->buffer, f->data + qrn_walk_row_at(&f->walk, 0, row) * f->elem, f->elem,
+             BUFFER_BYTES / f->elem);
+    f->row = row;
 }
 
 // Elements from i on, no more than n, that feed_at() can give in one piece.
@@ -115,6 +126,10 @@ static size_t feed_most(const feed *f, size_t i, size_t n) {
         most = f->whole - (i - f->origin) % f->period;
     else if (f->kind == SPREAD)
         most = BLOCK;
+    if (f->kind == SAME) {
+        size_t left = qrn_walk_row(&f->walk) - i % qrn_walk_row(&f->walk);
+        most = left < BUFFER_BYTES / f->elem ? left : BUFFER_BYTES / f->elem;
+    }
     return most < n ? most : n;
 }
 
@@ -126,6 +141,9 @@ static const void *feed_at(feed *f, size_t i, size_t n) {
         return f->data + i % f->period * f->elem;
     case TILED:
         return f->buffer + (i - f->origin) % f->period * f->elem;
+    case SAME:
+        fill_row(f, i / qrn_walk_row(&f->walk));
+        return f->buffer;
     default:
         spread(f, i, n);
         return f->buffer;
