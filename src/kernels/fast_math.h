@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 //
-// exp, sigmoid, swish, tanh, elu, gelu, erf, softplus, hard swish, asin and atan on vectors of
-// floats. No step but one of swish depends on the ISA, but for the number of lanes. Relative error
-// against the exact value: erf below 1e-7, exp, tanh, elu, asin and atan below 2e-7, sigmoid below
-// 2e-7 + 2e-8 |x|, swish below 3e-7 + 2e-8 |x| where the result is at least 1e-36 in size, softplus
-// below 4e-7, gelu below 1e-6 where the result is at least 1e-6 in size, hard swish none beyond its
-// three roundings (tests/kernel/test_eltwise.c measures them). Infinities and NaN behave as in
-// libm.
+// exp, sigmoid, swish, tanh, elu, gelu, erf, softplus, hard swish, asin, acos and atan on
+// vectors of floats. No step but one of swish depends on the ISA, but for the number of lanes.
+// Relative error against the exact value: erf below 1e-7, exp, tanh, elu, asin, acos and atan below
+// 2e-7, sigmoid below 2e-7 + 2e-8 |x|, swish below 3e-7 + 2e-8 |x| where the result is at least
+// 1e-36 in size, softplus below 4e-7, gelu below 1e-6 where the result is at least 1e-6 in size,
+// hard swish none beyond its three roundings (tests/kernel/test_eltwise.c measures them).
+// Infinities and NaN behave as in libm.
 #ifndef QRN_KERNELS_FAST_MATH_H
 #define QRN_KERNELS_FAST_MATH_H
 
@@ -169,9 +169,10 @@ static inline qrn_vf qrn_fast_softplus(qrn_vf x, float beta, float threshold) {
     return qrn_vf_below(zero, qrn_vf_fma(b, x, qrn_vf_all(-threshold)), x, y);
 }
 
-// asin x for |x| <= 1/2, a minimax fit; beyond it, pi / 2 - 2 asin sqrt((1 - |x|) / 2).
-static inline qrn_vf qrn_fast_asin(qrn_vf x) {
-    const qrn_vf half = qrn_vf_all(0.5f), zero = qrn_vf_all(0.0f);
+// asin s = s + *more for |s| <= 1/2, a minimax fit: s is x, or beyond 1/2 sqrt((1 - |x|) / 2), with
+// which asin x is pi / 2 - 2 asin s.
+static inline qrn_vf qrn_fast_asin_part(qrn_vf x, qrn_vf *more) {
+    const qrn_vf half = qrn_vf_all(0.5f);
     qrn_vf a = qrn_vf_abs(x), far = qrn_vf_fma(-half, a, half);
     qrn_vf z = qrn_vf_below(half, a, far, x * x), s = qrn_vf_below(half, a, qrn_vf_sqrt(far), x);
     qrn_vf p = qrn_vf_all(0.03756521334f);
@@ -180,10 +181,27 @@ static inline qrn_vf qrn_fast_asin(qrn_vf x) {
     p = qrn_vf_fma(p, z, qrn_vf_all(0.0445157201f));
     p = qrn_vf_fma(p, z, qrn_vf_all(0.07500510918f));
     p = qrn_vf_fma(p, z, qrn_vf_all(0.1666665987f));
-    qrn_vf more = p * z * s, two = qrn_vf_all(-2.0f); // pi / 2 has two parts
+    *more = p * z * s;
+    return s;
+}
+
+// Quarters of a turn have two parts.
+static inline qrn_vf qrn_fast_asin(qrn_vf x) {
+    qrn_vf more, s = qrn_fast_asin_part(x, &more), two = qrn_vf_all(-2.0f);
     qrn_vf rest = qrn_vf_fma(two, s, qrn_vf_all(1.57079637f)) +
                   qrn_vf_fma(two, more, qrn_vf_all(-4.37113883e-8f));
-    return qrn_vf_below(half, a, qrn_vf_below(x, zero, -rest, rest), s + more);
+    rest = qrn_vf_below(x, qrn_vf_all(0.0f), -rest, rest);
+    return qrn_vf_below(qrn_vf_all(0.5f), qrn_vf_abs(x), rest, s + more);
+}
+
+// pi / 2 - asin x: 2 asin s above 1/2, pi less that below -1/2.
+static inline qrn_vf qrn_fast_acos(qrn_vf x) {
+    qrn_vf more, s = qrn_fast_asin_part(x, &more), two = qrn_vf_all(-2.0f);
+    qrn_vf near = (qrn_vf_all(1.57079637f) - s) + (qrn_vf_all(-4.37113883e-8f) - more);
+    qrn_vf low = qrn_vf_fma(two, s, qrn_vf_all(3.14159274f)) +
+                 qrn_vf_fma(two, more, qrn_vf_all(-8.74227766e-8f));
+    qrn_vf beyond = qrn_vf_below(x, qrn_vf_all(0.0f), low, -(two * (s + more)));
+    return qrn_vf_below(qrn_vf_all(0.5f), qrn_vf_abs(x), beyond, near);
 }
 
 // atan x for |x| <= 1, a minimax fit; beyond it, pi / 2 - atan(1 / x) with the sign of x.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// Pass "erf": the chain that front ends compose Erf of becomes one step, with results as good as
-// the chain's or better; chains that only look like it stay as they are.
+// Pass "special": the chains that front ends compose Erf and Acos of become one step, with results
+// as good as the chain's or better; chains that only look like it stay as they are.
 #include "small_graph.h"
 
 #include "base/erf_fit.h"
@@ -84,7 +84,7 @@ static double worst_error(const small_run *r) {
 static void erf_is_one_step(void **state) {
     (void)state;
     whole_chain(NONE);
-    small_run sum = small_go(&g, "-all", 1), plain = small_go(&g, "-erf", 1);
+    small_run sum = small_go(&g, "-all", 1), plain = small_go(&g, "-special", 1);
     small_run fast = small_go(&g, "", 1);
     assert_int_equal(sum.n_steps, 18);
     assert_int_equal(plain.n_steps, 16); // those that nobody reads are dead
@@ -128,12 +128,58 @@ static void other_chains_stay(void **state) {
     }
 }
 
+// The acos of x / 128: 2 atan(sqrt((1 - x) / (x + 1))). `two` and `one` differ from that in tests.
+static void acos_chain(float two, float one, bool other) {
+    uint32_t in = INPUT(&g, 7, 33), x = OUTPUT(&g, 7, 33), y = OUTPUT(&g, 7, 33);
+    uint32_t z = INNER(&g, 7, 33), root = INNER(&g, 7, 33), half = INNER(&g, 7, 33);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, in, number(1.0f / 128), x);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_NEG, x, z);
+    uint32_t less = with(QNN_OP_ELEMENT_WISE_SUBTRACT, number(one), x);
+    uint32_t more = with(QNN_OP_ELEMENT_WISE_ADD, other ? z : x, number(1));
+    small_unary(&g, QNN_OP_ELEMENT_WISE_SQUARE_ROOT, with(QNN_OP_ELEMENT_WISE_DIVIDE, less, more),
+                root);
+    small_unary(&g, QNN_OP_ELEMENT_WISE_ATAN, root, half);
+    small_binary(&g, QNN_OP_ELEMENT_WISE_MULTIPLY, half, number(two), y);
+}
+
+static void acos_is_one_step(void **state) {
+    (void)state;
+    acos_chain(2, 1, false);
+    small_run sum = small_go(&g, "-all", 1), plain = small_go(&g, "-special", 1);
+    small_run fast = small_go(&g, "", 1);
+    assert_int_equal(sum.n_steps, 8);
+    assert_int_equal(plain.n_steps, 7); // the negation that nobody reads is dead
+    assert_int_equal(fast.n_steps, 2);
+    assert_memory_equal(plain.out, sum.out, sum.n_out);
+    size_t n = fast.n_out / sizeof(float) / 2;
+    const float *x = (const float *)fast.out, *y = x + n;
+    for (size_t i = 0; i < n; i++)
+        assert_true(fabs((double)y[i] - acos((double)x[i])) <= 2e-7 * acos((double)x[i]));
+    small_free(&sum);
+    small_free(&plain);
+    small_free(&fast);
+}
+
+static void other_chains_than_acos_stay(void **state) {
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        if (i > 0)
+            small_begin(&g);
+        acos_chain(i == 0 ? 2.5f : 2, i == 1 ? 1.5f : 1, i == 2);
+        small_pair p = small_compare(&g);
+        assert_int_equal(p.with.n_steps, i == 2 ? 8 : 7);
+        small_free(&p.without);
+        small_free(&p.with);
+        if (i < 2)
+            small_end(&g);
+    }
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(erf_is_one_step),
-        TEST(erf_leaves_steps_that_are_read),
-        TEST(other_chains_stay),
+        TEST(erf_is_one_step),  TEST(erf_leaves_steps_that_are_read), TEST(other_chains_stay),
+        TEST(acos_is_one_step), TEST(other_chains_than_acos_stay),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -277,6 +277,7 @@ static double bound_of(uint32_t op) {
     case QRN_UNARY_TANH:
     case QRN_UNARY_ELU:
     case QRN_UNARY_ASIN:
+    case QRN_UNARY_ACOS:
     case QRN_UNARY_ATAN:
         return 2e-7;
     case QRN_UNARY_SOFTPLUS:
@@ -298,7 +299,7 @@ static void unary_rows_agree_with_the_reference(void **unused) {
     (void)unused;
     unsigned checked = 0;
     for (unsigned round = 0; round < 400; round++) {
-        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_ERF),
+        qrn_unary_args args = {.op = between(QRN_UNARY_ABS, QRN_UNARY_ACOS),
                                .alpha = 0.3f,
                                .beta = 0.7f,
                                .low = -1.5f,
@@ -362,6 +363,9 @@ static double error_of(uint32_t op, float got, double v) {
     case QRN_UNARY_ASIN:
         want = asin(v);
         break;
+    case QRN_UNARY_ACOS:
+        want = acos(v);
+        break;
     case QRN_UNARY_ATAN:
         want = atan(v);
         break;
@@ -393,7 +397,7 @@ static void fast_forms_keep_their_stated_bounds(void **unused) {
         const qrn_kernel *row = &qrn_family_unary.rows[r];
         if (!row->needs || qrn_kernel_rejection(row, QRN_DOMAIN_F32, &k, qrn_cpu_isa()))
             continue;
-        for (args.op = 0; args.op <= QRN_UNARY_ERF; args.op++) {
+        for (args.op = 0; args.op <= QRN_UNARY_ACOS; args.op++) {
             double worst = 0;
             for (uint64_t bits = 0; bound_of(args.op) > 0 && bits < 0xff800000u;) {
                 for (size_t i = 0; i < N; i++, bits += 9973) {

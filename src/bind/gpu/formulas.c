@@ -32,7 +32,8 @@ static const char *unary_float(const qrn_unary_args *a) {
         [QRN_UNARY_SOFTPLUS] = "q_softplus(x, beta, threshold)",
         [QRN_UNARY_TANH] = "tanh(x)",
         [QRN_UNARY_SWISH] = "x * q_sigmoid(x)",
-        [QRN_UNARY_ERF] = "erf(x)"};
+        [QRN_UNARY_ERF] = "erf(x)",
+        [QRN_UNARY_ACOS] = "acos(x)"};
     return a->op < sizeof formats / sizeof formats[0] ? formats[a->op] : NULL;
 }
 

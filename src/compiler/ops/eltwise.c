@@ -24,7 +24,7 @@ static const qrn_attr unary_attrs[] = {
 
 static const char *check_unary(const qrn_kcall *k, qrn_domain domain) {
     const qrn_unary_args *a = k->args;
-    QRN_NEED(a->op <= QRN_UNARY_ERF, "unknown operation");
+    QRN_NEED(a->op <= QRN_UNARY_ACOS, "unknown operation");
     QRN_NEED(qrn_chk_same_count(k->in[0], k->out[0]), "in[0] and out[0] differ in size");
     return qrn_chk_all_real(k, domain);
 }

@@ -55,6 +55,7 @@ double qrn_unary_real(const qrn_unary_args *a, double v, double epsilon) {
     case QRN_UNARY_TANH: return tanh(v);
     case QRN_UNARY_SWISH: return v * qrn_sigmoid_f64(v);
     case QRN_UNARY_ERF: return erf(v);
+    case QRN_UNARY_ACOS: return acos(v);
     default: return v;
     }
 }

@@ -37,7 +37,8 @@ typedef enum qrn_unary_op {
     QRN_UNARY_SOFTPLUS, // beta, threshold
     QRN_UNARY_TANH,
     QRN_UNARY_SWISH, // x * SIGMOID(x); fast rows round once less
-    QRN_UNARY_ERF
+    QRN_UNARY_ERF,
+    QRN_UNARY_ACOS
 } qrn_unary_op;
 
 typedef struct qrn_unary_args {
