@@ -93,7 +93,8 @@ INLINE void store_half(const int half, int32_t *acc) {
 // height: rows of tiles.
 INLINE void run_blocks(const qrn_planes_rows *r, const qrn_planes_panel *p, const qrn_planes_out *o,
                        const terms *of, const int8_t *end, size_t height, const bool fits32) {
-    _Alignas(64) int32_t acc[2 * HALF_SUMS], begin[2 * QRN_PANEL] = {0};
+    _Alignas(64) int32_t begin[2 * QRN_PANEL] = {0};
+    _Alignas(64) int32_t acc[2 * HALF_SUMS + HALF]; // the last row may be the first of a pair
     memcpy(begin, of->low, sizeof of->low);
     if (!fits32)
         memcpy(begin + QRN_PANEL, of->high, sizeof of->high);

@@ -116,7 +116,7 @@ INLINE void store_half(const int half, int32_t *acc) {
 
 // All rows. plain, terms: see requantize; height: rows of tiles.
 INLINE void run(const qrn_gemm_q8_tile *t, uint32_t height, const bool plain, const bool terms) {
-    _Alignas(64) int32_t acc[ROWS * QRN_PANEL];
+    _Alignas(64) int32_t acc[(ROWS + 1) * QRN_PANEL]; // the last row may be the first of a pair
     _Alignas(64) int8_t end[STEPS * STEP_BYTES];
     const epilogue e = {.v = qrn_requant8_vectors_of(t->requant),
                         .t = t,
