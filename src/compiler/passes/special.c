@@ -21,33 +21,23 @@ typedef struct search {
 
 static const qrn_cvalue *value(const search *f, qrn_val v) { return &f->lo->cg->values[v]; }
 
-static bool is_single(const search *f, const qrn_cstep *s, const qrn_cop *op) {
-    return qrn_pass_plain(f->lo->cg, s) && s->op == op && s->domain == QRN_DOMAIN_F32 &&
-           value(f, s->out[0])->dtype == QRN_DTYPE_F32;
+// Is the step this unary or binary operation, in single precision?
+static bool is_op(const search *f, const qrn_cstep *s, const qrn_cop *op, uint32_t code) {
+    if (!qrn_pass_plain(f->lo->cg, s) || s->op != op || s->domain != QRN_DOMAIN_F32 ||
+        value(f, s->out[0])->dtype != QRN_DTYPE_F32)
+        return false;
+    return code == (op == &qrn_cop_unary ? ((const qrn_unary_args *)s->args)->op
+                                         : ((const qrn_binary_args *)s->args)->op);
 }
 
-// The step that makes v; NULL if it is not before the one at hand.
-static const qrn_cstep *step_before(search *f, qrn_val v) {
+// The step before the one at hand that makes v by this operation; else NULL.
+static const qrn_cstep *maker(search *f, qrn_val v, const qrn_cop *op, uint32_t code) {
     const qrn_use *u = &f->uses[v];
     if (u->n_writes != 1 || u->last_write > f->at)
         return NULL;
     f->at = u->last_write - 1;
-    return &f->lo->cg->steps[f->at];
-}
-
-// The binary or the unary operation that makes v; else NULL.
-static const qrn_cstep *maker(search *f, qrn_val v, uint32_t code) {
-    const qrn_cstep *s = step_before(f, v);
-    bool fits =
-        s && is_single(f, s, &qrn_cop_binary) && ((const qrn_binary_args *)s->args)->op == code;
-    return fits ? s : NULL;
-}
-
-static const qrn_cstep *unary_maker(search *f, qrn_val v, uint32_t code) {
-    const qrn_cstep *s = step_before(f, v);
-    bool fits =
-        s && is_single(f, s, &qrn_cop_unary) && ((const qrn_unary_args *)s->args)->op == code;
-    return fits ? s : NULL;
+    const qrn_cstep *s = &f->lo->cg->steps[f->at];
+    return is_op(f, s, op, code) ? s : NULL;
 }
 
 // Is x a value of as many floats as y, which nobody writes once the chain begins?
@@ -74,10 +64,10 @@ static bool is_coefficient(const search *f, qrn_val v, double want) {
 static bool is_sum(search *f, qrn_val v, qrn_val *square) {
     *square = QRN_VAL_NONE;
     for (size_t i = N_FIT - 1; i > 0; i--) {
-        const qrn_cstep *add = maker(f, v, QRN_BINARY_ADD);
+        const qrn_cstep *add = maker(f, v, &qrn_cop_binary, QRN_BINARY_ADD);
         if (!add || !is_coefficient(f, add->in[1], qrn_erf_fit[i]))
             return false;
-        const qrn_cstep *mul = maker(f, add->in[0], QRN_BINARY_MUL);
+        const qrn_cstep *mul = maker(f, add->in[0], &qrn_cop_binary, QRN_BINARY_MUL);
         if (!mul || (*square != QRN_VAL_NONE && mul->in[1] != *square))
             return false;
         *square = mul->in[1];
@@ -89,11 +79,11 @@ static bool is_sum(search *f, qrn_val v, qrn_val *square) {
 // Is y the erf of *x?
 static bool is_erf(search *f, const qrn_cstep *tanh, qrn_val *x) {
     qrn_val square;
-    const qrn_cstep *arg = maker(f, tanh->in[0], QRN_BINARY_MUL);
+    const qrn_cstep *arg = maker(f, tanh->in[0], &qrn_cop_binary, QRN_BINARY_MUL);
     if (!arg || !is_sum(f, arg->in[0], &square))
         return false;
     *x = arg->in[1];
-    const qrn_cstep *s = maker(f, square, QRN_BINARY_MUL);
+    const qrn_cstep *s = maker(f, square, &qrn_cop_binary, QRN_BINARY_MUL);
     return s && s->in[0] == *x && s->in[1] == *x && is_argument(f, *x, tanh->out[0]);
 }
 
@@ -101,14 +91,14 @@ static bool is_erf(search *f, const qrn_cstep *tanh, qrn_val *x) {
 static bool is_acos(search *f, const qrn_cstep *product, qrn_val *x) {
     if (!is_coefficient(f, product->in[1], 2))
         return false;
-    const qrn_cstep *atan = unary_maker(f, product->in[0], QRN_UNARY_ATAN);
-    const qrn_cstep *root = atan ? unary_maker(f, atan->in[0], QRN_UNARY_SQRT) : NULL;
-    const qrn_cstep *ratio = root ? maker(f, root->in[0], QRN_BINARY_DIV) : NULL;
+    const qrn_cstep *atan = maker(f, product->in[0], &qrn_cop_unary, QRN_UNARY_ATAN);
+    const qrn_cstep *root = atan ? maker(f, atan->in[0], &qrn_cop_unary, QRN_UNARY_SQRT) : NULL;
+    const qrn_cstep *ratio = root ? maker(f, root->in[0], &qrn_cop_binary, QRN_BINARY_DIV) : NULL;
     if (!ratio)
         return false;
     search other = *f; // both sides of the quotient come before it, in any order
-    const qrn_cstep *less = maker(f, ratio->in[0], QRN_BINARY_SUB);
-    const qrn_cstep *more = maker(&other, ratio->in[1], QRN_BINARY_ADD);
+    const qrn_cstep *less = maker(f, ratio->in[0], &qrn_cop_binary, QRN_BINARY_SUB);
+    const qrn_cstep *more = maker(&other, ratio->in[1], &qrn_cop_binary, QRN_BINARY_ADD);
     if (!less || !more || less->in[1] != more->in[0] || !is_coefficient(f, less->in[0], 1) ||
         !is_coefficient(f, more->in[1], 1))
         return false;
@@ -121,13 +111,12 @@ static bool find(const qrn_lowering *lo, const qrn_use *uses, uint32_t i, qrn_un
                  qrn_val *x) {
     const qrn_cstep *s = &lo->cg->steps[i];
     search f = {lo, uses, i};
-    if (is_single(&f, s, &qrn_cop_unary)) {
+    if (is_op(&f, s, &qrn_cop_unary, QRN_UNARY_TANH)) {
         args->op = QRN_UNARY_ERF;
-        return ((const qrn_unary_args *)s->args)->op == QRN_UNARY_TANH && is_erf(&f, s, x);
+        return is_erf(&f, s, x);
     }
     args->op = QRN_UNARY_ACOS;
-    return is_single(&f, s, &qrn_cop_binary) &&
-           ((const qrn_binary_args *)s->args)->op == QRN_BINARY_MUL && is_acos(&f, s, x);
+    return is_op(&f, s, &qrn_cop_binary, QRN_BINARY_MUL) && is_acos(&f, s, x);
 }
 
 qrn_status qrn_pass_special(qrn_lowering *lo, const qrn_use *uses) {

@@ -110,11 +110,19 @@ static void open_feed(feed *f, const qrn_view *out, qrn_view *x, size_t begin, s
     }
 }
 
+// The buffer, filled with the element of a row unless it is already.
 static void fill_row(feed *f, size_t row) {
     if (row != f->row)
         fill(f->buffer, f->data + qrn_walk_row_at(&f->walk, 0, row) * f->elem, f->elem,
              BUFFER_BYTES / f->elem);
     f->row = row;
+}
+
+// Elements from i on that meet the same one, as many as the buffer holds.
+static size_t row_most(const feed *f, size_t i) {
+    size_t left = qrn_walk_row(&f->walk) - i % qrn_walk_row(&f->walk);
+    size_t room = BUFFER_BYTES / f->elem;
+    return left < room ? left : room;
 }
 
 // Elements from i on, no more than n, that feed_at() can give in one piece.
@@ -126,10 +134,8 @@ static size_t feed_most(const feed *f, size_t i, size_t n) {
         most = f->whole - (i - f->origin) % f->period;
     else if (f->kind == SPREAD)
         most = BLOCK;
-    if (f->kind == SAME) {
-        size_t left = qrn_walk_row(&f->walk) - i % qrn_walk_row(&f->walk);
-        most = left < BUFFER_BYTES / f->elem ? left : BUFFER_BYTES / f->elem;
-    }
+    else if (f->kind == SAME)
+        most = row_most(f, i);
     return most < n ? most : n;
 }
 

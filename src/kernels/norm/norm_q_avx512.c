@@ -3,13 +3,14 @@
 // Normalization of quantized values in contiguous sets, compiled for AVX512: sums with the byte and
 // word instructions, and whole blocks of a set at a time. Results of 8 bits are computed in single
 // precision, and a block with one in doubt again in double.
+#include "kernels/load_q_avx512.h"
 #include "kernels/norm/norm_q.h"
 #include "kernels/store_q.h"
 
 #include <immintrin.h>
 
 // Elements of a block, and of the parts of it that are computed in double.
-#define BLOCK 64
+#define BLOCK QRN_LOAD_Q
 #define PART 32
 
 // Sums of so many values fit 32 bits, of bytes their squares as well.
@@ -74,30 +75,14 @@ static size_t blocks(const set *s);
 #define FN qrn_norm_q_avx512
 #include "kernels/norm/norm_q_fast.inc"
 
-// 4 vectors of 16 quantized values.
-static inline void load_ints(const qrn_view *x, size_t at, __m512i *v) {
+// 4 vectors of 8 quantized values.
+static inline void load_longs(const qrn_view *x, size_t at, __m512i *v) {
     const uint8_t *bytes = (const uint8_t *)x->data + at;
     const uint16_t *words = (const uint16_t *)x->data + at;
 #define EACH(convert, load)                                                                        \
     for (size_t j = 0; j < 4; j++)                                                                 \
         v[j] = convert(load);                                                                      \
     break
-    switch (x->dtype) {
-    case QRN_DTYPE_UQ8:
-        EACH(_mm512_cvtepu8_epi32, _mm_loadu_si128((const __m128i *)(bytes + 16 * j)));
-    case QRN_DTYPE_SQ8:
-        EACH(_mm512_cvtepi8_epi32, _mm_loadu_si128((const __m128i *)(bytes + 16 * j)));
-    case QRN_DTYPE_UQ16:
-        EACH(_mm512_cvtepu16_epi32, _mm256_loadu_si256((const __m256i *)(words + 16 * j)));
-    default:
-        EACH(_mm512_cvtepi16_epi32, _mm256_loadu_si256((const __m256i *)(words + 16 * j)));
-    }
-}
-
-// 4 vectors of 8 quantized values.
-static inline void load_longs(const qrn_view *x, size_t at, __m512i *v) {
-    const uint8_t *bytes = (const uint8_t *)x->data + at;
-    const uint16_t *words = (const uint16_t *)x->data + at;
     switch (x->dtype) {
     case QRN_DTYPE_UQ8:
         EACH(_mm512_cvtepu8_epi64, _mm_loadl_epi64((const __m128i *)(bytes + 8 * j)));
@@ -181,7 +166,7 @@ static inline bool block_f32(const set *s, const single *c, size_t from) {
     qrn_view *y = s->k->out[0];
     __m512 worst = _mm512_setzero_ps();
     __m512i v[4];
-    load_ints(s->k->in[0], s->base + from, v);
+    qrn_load_q_avx512(s->k->in[0], s->base + from, v);
     for (size_t j = 0; j < 4; j++) {
         __m512 t = _mm512_cvtepi32_ps(_mm512_sub_epi32(v[j], c->whole));
         t = _mm512_fmsub_ps(t, c->factor, c->rest);

@@ -5,6 +5,7 @@
 // 8-bit values are products of two table entries: 6 operations where a power of two has 14. A
 // result is rounded twice, from a factor that is a little too small and from one that is a little
 // too large; where both differ it is computed in double or by the definition.
+#include "kernels/load_q_avx512.h"
 #include "kernels/softmax/softmax_q.h"
 #include "kernels/softmax/softmax_rows.h"
 #include "kernels/store_q.h"
@@ -23,7 +24,7 @@
 #define MAGIC_BITS 0x4b400000
 
 // Elements of a row that are handled at a time, as far as there are so many.
-#define BLOCK 64
+#define BLOCK QRN_LOAD_Q
 
 static __mmask16 first_of(size_t n) { return n < 16 ? (__mmask16)((1u << n) - 1) : 0xffff; }
 
@@ -45,27 +46,6 @@ static inline __m512i load_some(const qrn_view *x, size_t at, size_t n) {
     default:
         return _mm512_cvtepi16_epi32(words);
     }
-}
-
-// BLOCK of them.
-static inline void load_block(const qrn_view *x, size_t at, __m512i *v) {
-    const uint8_t *bytes = (const uint8_t *)x->data + at;
-    const uint16_t *words = (const uint16_t *)x->data + at;
-#define EACH(convert, load)                                                                        \
-    for (size_t j = 0; j < BLOCK / 16; j++)                                                        \
-        v[j] = convert(load);                                                                      \
-    break
-    switch (x->dtype) {
-    case QRN_DTYPE_UQ8:
-        EACH(_mm512_cvtepu8_epi32, _mm_loadu_si128((const __m128i *)(bytes + 16 * j)));
-    case QRN_DTYPE_SQ8:
-        EACH(_mm512_cvtepi8_epi32, _mm_loadu_si128((const __m128i *)(bytes + 16 * j)));
-    case QRN_DTYPE_UQ16:
-        EACH(_mm512_cvtepu16_epi32, _mm256_loadu_si256((const __m256i *)(words + 16 * j)));
-    default:
-        EACH(_mm512_cvtepi16_epi32, _mm256_loadu_si256((const __m256i *)(words + 16 * j)));
-    }
-#undef EACH
 }
 
 // The largest of n bytes, or of n words; `flip` makes them numbers without a sign.
@@ -150,7 +130,7 @@ static inline double powers(const qrn_view *x, size_t at, size_t n, int32_t top,
     for (; i + BLOCK <= n; i += BLOCK) {
         __m512i v[BLOCK / 16];
         __m512 p[BLOCK / 16];
-        load_block(x, at + i, v);
+        qrn_load_q_avx512(x, at + i, v);
         for (size_t j = 0; j < BLOCK / 16; j++) {
             p[j] = raise(c, _mm512_sub_epi32(from, v[j]), bytes);
             _mm512_storeu_ps(e + i + 16 * j, p[j]);

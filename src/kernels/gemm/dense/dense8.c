@@ -89,8 +89,9 @@ static size_t most_bytes(const job *j) {
     return j->panels * j->row_bytes * QRN_PANEL <= WEIGHTS_BYTES ? COPIES_BYTES : BLOCK_BYTES;
 }
 
-// Short rows that need no room are done in larger blocks by kernels that take long to begin one.
-static size_t most_without_terms(const job *j) {
+// The limit of rows whatever their size. Short rows that need no room are done in larger blocks by
+// kernels that take long to begin one.
+static size_t rows_limit(const job *j) {
     size_t near = ROWS_BYTES / j->row_bytes;
     bool large = j->direct && !j->w_offset && j->kernel->enter && near > QRN_DENSE_BLOCK_ROWS_MAX;
     return large ? near / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN : QRN_DENSE_BLOCK_ROWS_MAX;
@@ -98,11 +99,11 @@ static size_t most_without_terms(const job *j) {
 
 // The most rows of a block.
 static size_t most_rows(const job *j) {
-    size_t most = most_bytes(j) / j->row_bytes;
+    size_t most = most_bytes(j) / j->row_bytes, limit = rows_limit(j);
     size_t all = (j->plan.rows + QRN_DENSE_GRAIN - 1) / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
     most = most / QRN_DENSE_GRAIN * QRN_DENSE_GRAIN;
     most = most < QRN_DENSE_GRAIN ? QRN_DENSE_GRAIN : most;
-    most = most > most_without_terms(j) ? most_without_terms(j) : most;
+    most = most > limit ? limit : most;
     return all < most ? all : most;
 }
 
